@@ -1,0 +1,3 @@
+fn main() -> std::process::ExitCode {
+    arkaint::exec_verb("boot")
+}

@@ -1,0 +1,304 @@
+//! The words a user types, and nothing else: no logic, no defaults that depend on the repository.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::ui::Color;
+
+/// Run coding agents in a Git repository without trusting them.
+///
+/// State lives in Git, not in a model's context: every launch gets a bounded packet made from the last three tested checkpoints, runs one
+/// stateless agent, and is judged by what can be checked. A failure that repeats rolls back to the last stable checkpoint, losing nothing.
+#[derive(Debug, Parser)]
+#[command(name = "git-arkaint", bin_name = "git arkaint", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Global {
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub dir: Option<PathBuf>,
+    /// Print one JSON document on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but results, warnings and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    pub color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Set a repository up: configuration, hooks, scratch folders
+    Init(Init),
+    /// Test what is on disk, then commit the tested state
+    Checkpoint(Checkpoint),
+    /// Build the packet, launch the agent once, record it
+    Boot(Boot),
+    /// Print the packet that an agent would get; launch nothing
+    Packet(Packet),
+    /// Checkpoint, launch, judge, correct, until it is done or must stop
+    Cycle(Cycle),
+    /// Put the work away, then go back to the last checkpoint
+    Rollback(Rollback),
+    /// Where this worktree stands
+    Status(Status),
+    /// The ledger, newest first
+    Log(Log),
+    /// Why a run was judged as it was
+    Explain(Explain),
+    /// What rollbacks put away, and how to get it back
+    Discarded(Discarded),
+    /// The git hooks: install, uninstall, status
+    Hooks(Hooks),
+    /// Run as a git hook (the hooks call this)
+    #[command(hide = true)]
+    Hook(Hook),
+    /// Shell completions on stdout
+    Completions(Completions),
+    /// The manual pages
+    Man(Man),
+    /// A whole cycle in a throw-away repository, with a scripted stand-in for the agent
+    Demo(Demo),
+}
+
+/// The task, as a word or a file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Task {
+    /// The task; without it, the task of the last checkpoint of this branch
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Profile: strategist, auditor, reviewer, debugger, default, or one of arkaint.toml
+    #[arg(value_name = "PROFILE")]
+    pub profile_word: Option<String>,
+    /// Profile (the same as the second word)
+    #[arg(short, long, value_name = "PROFILE", conflicts_with = "profile_word")]
+    pub profile: Option<String>,
+    /// Read the task from FILE (`-` for standard input)
+    #[arg(long, value_name = "FILE")]
+    pub task_file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Init {
+    /// Show what would be written; write nothing
+    #[arg(long, conflicts_with = "undo")]
+    pub print: bool,
+    /// Take back what init did; the ledger stays
+    #[arg(long)]
+    pub undo: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Checkpoint {
+    /// A message for the checkpoint
+    #[arg(short, long, value_name = "MSG")]
+    pub message: Option<String>,
+    /// The task that this state belongs to
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+/// What can be changed for one launch.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Launch {
+    /// Agent: goose or command
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Provider, as the agent names it
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Model, as the provider names it
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Boot {
+    #[command(flatten)]
+    pub task: Task,
+    #[command(flatten)]
+    pub launch: Launch,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Packet {
+    #[command(flatten)]
+    pub task: Task,
+    /// Prompt and payload exactly as they are piped to the agent
+    #[arg(long)]
+    pub full: bool,
+    /// Bytes and tokens (o200k) of each layer
+    #[arg(long)]
+    pub stats: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Cycle {
+    #[command(flatten)]
+    pub task: Task,
+    #[command(flatten)]
+    pub launch: Launch,
+    /// Make branch NAME here and work on it
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// Start from failing checks: done when every check passes
+    #[arg(long)]
+    pub red: bool,
+    /// Run up to N cycles, each from the one sealed before
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// Say what would run (gate, command, budgets, packet); do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Rollback {}
+
+#[derive(Args, Debug)]
+pub(crate) struct Status {
+    /// Every configuration value and where it came from
+    #[arg(long)]
+    pub config: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Log {
+    /// At most N records
+    #[arg(short = 'n', long, value_name = "N")]
+    pub max_count: Option<usize>,
+    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback)
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kind: Vec<String>,
+    /// Only records of this run
+    #[arg(long, value_name = "ID")]
+    pub run: Option<String>,
+    /// Recompute the chain of state hashes and name the first break
+    #[arg(long)]
+    pub verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// A run, or logs of successive launches in order; without one, the latest run
+    #[arg(value_name = "RUN|LOG")]
+    pub what: Vec<String>,
+    /// The agent that wrote the logs (recognised when not given)
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Score JSON lines {"task","did"} from standard input: one drift score a line
+    #[arg(long)]
+    pub drift: bool,
+    /// With --drift: the revision whose history may be used
+    #[arg(long, value_name = "REV", requires = "drift")]
+    pub rev: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Discarded {
+    #[command(subcommand)]
+    pub what: DiscardedVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DiscardedVerb {
+    /// What was put away, newest first
+    List,
+    /// The paths of one archive
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// One archive as a patch against the commit it was made on
+    Diff {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Bring an archive back: into the worktree, or on a new branch
+    Restore {
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Put it on this new branch; the worktree stays as it is
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
+        /// Only these paths
+        #[arg(value_name = "PATH", last = true)]
+        paths: Vec<PathBuf>,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Hooks {
+    #[command(subcommand)]
+    pub what: HooksVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HooksVerb {
+    /// Install the guards beside whatever hooks are there
+    Install,
+    /// Remove the guards and put back what was there before
+    Uninstall,
+    /// Would git run the guards here? Exit 1 when not
+    Status {
+        /// Let git itself prove it
+        #[arg(long)]
+        probe: bool,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Hook {
+    /// `run NAME`
+    #[arg(value_name = "run", value_parser = ["run"])]
+    pub run: String,
+    /// pre-commit, pre-merge-commit or pre-push
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    #[arg(value_name = "ARGS", last = true)]
+    pub args: Vec<std::ffi::OsString>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The page to print (git-arkaint when not given)
+    #[arg(value_name = "PAGE")]
+    pub page: Option<String>,
+    /// Write all pages below DIR/man1, DIR/man5, ... (default: beside the binary, ../share/man)
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
+    pub install: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Keep the repository and say where it is
+    #[arg(long)]
+    pub keep: bool,
+}

@@ -1,0 +1,53 @@
+//! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+use crate::exit::{Exit, Refusal};
+use crate::ui::Ui;
+
+/// The program: words from the command line to an exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            let _ = usage.print();
+            return ExitCode::from(if usage.use_stderr() { Exit::Refused.code() } else { 0 });
+        }
+    };
+    let ui = Ui::new(cli.global.quiet, cli.global.verbose, cli.global.json, cli.global.color);
+    ExitCode::from(match run(&cli, &ui) {
+        Ok(exit) => exit.code(),
+        Err(error) => report(&ui, &error).code(),
+    })
+}
+
+/// The thin binaries: hands `git-arkaint-VERB ARGS` over to the `git-arkaint` beside it as `VERB ARGS`, so that both are one program.
+pub fn exec_verb(verb: &str) -> ExitCode {
+    use std::os::unix::process::CommandExt;
+    let beside = std::env::current_exe().ok().map(|me| me.with_file_name("git-arkaint")).filter(|p| p.exists());
+    let program = beside.unwrap_or_else(|| "git-arkaint".into());
+    let error = std::process::Command::new(&program).arg(verb).args(std::env::args_os().skip(1)).exec();
+    let ui = Ui::new(false, false, false, crate::ui::Color::Auto);
+    ui.error(&format!("starting {}: {error}", program.display()), &["reinstall: ./install.sh".to_owned()]);
+    ExitCode::from(Exit::Refused.code())
+}
+
+fn run(cli: &Cli, _ui: &Ui) -> Result<Exit> {
+    match &cli.verb {
+        Verb::Init(_) => Ok(Exit::Done),
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn report(ui: &Ui, error: &anyhow::Error) -> Exit {
+    if let Some(refusal) = error.downcast_ref::<Refusal>() {
+        ui.error(&refusal.cause, &refusal.hints);
+        return refusal.exit;
+    }
+    ui.error(&format!("{error:#}"), &["git arkaint status".to_owned()]);
+    Exit::Person
+}

@@ -1,0 +1,166 @@
+//! What the operator decided: `arkaint.toml` as committed, `git config arkaint.*`, `ARKAINT_*`, flags; each value with its origin.
+//! It reads text and values that callers hand in, and touches no repository.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The whole configuration of one call. Sizes are bytes, money is USD.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    pub branches: Branches,
+    pub infra: Infra,
+    pub checkpoint: Checkpoint,
+    pub agent: Agent,
+    pub packet: Packet,
+    /// The five built-in profiles and those that `[profile.NAME]` adds or changes, by name.
+    pub profiles: BTreeMap<String, Profile>,
+    pub cycle: Cycle,
+    pub breaker: Breaker,
+    pub budget: Budget,
+    /// Prices by `PROVIDER/MODEL`.
+    pub prices: BTreeMap<String, Price>,
+    pub drift: Drift,
+    pub retention: Retention,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Branches {
+    /// Globs of branches on which agents may run (`*` does not cross `/` boundaries specially: `arkaint/*` matches `arkaint/a/b`).
+    pub isolated: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InfraScope {
+    All,
+    Isolated,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Infra {
+    /// Protected paths besides the built-in ones; a trailing `/` or a plain name protects all below it.
+    pub paths: Vec<String>,
+    pub scope: InfraScope,
+}
+
+/// A command of the operator's: a bash string or an argv.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CommandLine {
+    /// Run as `bash -c` under `set -euo pipefail`.
+    Bash(String),
+    Argv(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TestCommand {
+    /// `test` is not set: a checkpoint refuses.
+    Unset,
+    /// `test = false`: the project declares that it has no tests; checkpoints are `untested`.
+    Declared,
+    Run(CommandLine),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Checkpoint {
+    pub test: TestCommand,
+    /// The spec check; `scripts/verify-spec.sh` is used when this is unset and that file exists.
+    pub spec: Option<CommandLine>,
+    pub timeout: Duration,
+    /// Globs of paths that may hold secrets and are committed all the same.
+    pub allow_secrets: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AgentName {
+    Goose,
+    Command,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Agent {
+    pub name: AgentName,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    /// argv of the `command` agent; for the others it replaces the program's name or path (first word) if set.
+    pub command: Vec<String>,
+    /// Words added to the agent's own argv.
+    pub args: Vec<String>,
+    /// `NAME` passes a variable that would be withheld, `!NAME` withholds one, `NAME=value` sets one.
+    pub env: Vec<String>,
+    /// argv put before the agent's and the tests' argv.
+    pub wrapper: Vec<String>,
+    pub timeout: Duration,
+    pub idle_timeout: Duration,
+    pub max_turns: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Packet {
+    pub max_chars: usize,
+    /// Globs of sensitive paths besides the built-in ones.
+    pub sensitive: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Profile {
+    pub diff_chars: usize,
+    /// Globs of reference files put into the packet.
+    pub preload: Vec<String>,
+    pub preload_chars: usize,
+    /// How this profile thinks and what it must not do.
+    pub guardrails: String,
+    /// Globs of what a run may change; empty = everything.
+    pub allow: Vec<String>,
+    /// Globs of what a run must not change.
+    pub deny: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cycle {
+    pub attempts: u32,
+    pub fix_rounds: u32,
+    pub seal: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenGreen {
+    Trip,
+    Warn,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Breaker {
+    pub across: u32,
+    pub within: u32,
+    pub when_green: WhenGreen,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Budget {
+    pub run_usd: f64,
+    pub run_tokens: u64,
+    pub day_usd: f64,
+    pub day_tokens: u64,
+    pub log_bytes: u64,
+}
+
+/// USD per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Price {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drift {
+    pub threshold: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Retention {
+    pub runs: usize,
+    pub discards: usize,
+    pub age: Duration,
+    pub bytes: u64,
+}

@@ -1,0 +1,36 @@
+//! Arkaint runs coding agents in a Git repository without trusting them.
+//!
+//! This library is the program; it is not a public API. A task walks one way through the rooms below: words (`cli`) become a
+//! `Config`, the gate makes a `Pass`, `packet` builds what the agent is told, `agent` launches it once, `judge` and `guard` say what
+//! can be checked afterwards, and `cycle` turns that judgement into a step: seal (`ledger`), fix round, rollback (`archive`), or stop.
+//! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
+//!
+//! `command` / `cycle` / `packet` / `archive decay gate` / `judge ledger guard hooks journal` / `agent git` /
+//! `process ui` / `secret cli config text exit`
+//!
+//! Only `git` knows gix and the git binary; only `process` (and `git`, through it) starts other programs.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod agent;
+mod archive;
+mod cli;
+mod command;
+mod config;
+mod cycle;
+mod decay;
+mod exit;
+mod gate;
+mod git;
+mod guard;
+mod hooks;
+mod journal;
+mod judge;
+mod ledger;
+mod packet;
+mod process;
+mod secret;
+mod text;
+mod ui;
+
+pub use command::{exec_verb, main};

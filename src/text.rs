@@ -1,0 +1,104 @@
+//! Text for eyes: control characters made visible, cuts that fall on lines, counts people can read. It knows no terminal.
+
+use std::fmt::Write as _;
+
+/// Shows C0, C1, DEL, bidi and zero-width characters as `<U+XXXX>` so that data cannot steer a terminal or hide itself.
+/// Newlines and tabs pass; carriage returns before a newline are dropped.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            c if is_hidden(c) => {
+                let _ = write!(out, "<U+{:04X}>", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// [`visible`] folded to one line: newlines and tabs become one space each.
+pub(crate) fn visible_line(text: &str) -> String {
+    visible(text).replace(['\n', '\t'], " ")
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{00ad}' | '\u{061c}' | '\u{180e}')
+}
+
+/// The longest prefix of whole lines (each with its newline) that fits in `max` bytes; when not even the first line fits, a prefix
+/// of it that ends on a character. Returns what was kept and how many bytes were left out.
+pub(crate) fn cut_on_line(text: &str, max: usize) -> (&str, usize) {
+    if text.len() <= max {
+        return (text, 0);
+    }
+    let kept = match text.as_bytes()[..max].iter().rposition(|b| *b == b'\n') {
+        Some(newline) => newline + 1,
+        None => floor_char(text, max),
+    };
+    (&text[..kept], text.len() - kept)
+}
+
+/// The last whole lines that fit in `max` bytes.
+pub(crate) fn tail_on_line(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let mut from = text.len() - max;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    match text[from..].find('\n') {
+        Some(newline) if from + newline + 1 < text.len() => &text[from + newline + 1..],
+        _ => &text[from..],
+    }
+}
+
+/// `text` cut to at most `max` bytes on a character, with `…` in place of what was cut.
+pub(crate) fn ellipsis(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    format!("{}…", text[..floor_char(text, max.saturating_sub('…'.len_utf8()))].trim_end())
+}
+
+fn floor_char(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// `12.3 KiB`, `640 B`: a size in bytes for people.
+pub(crate) fn human_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 || unit == "GiB" {
+            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    unreachable!("the loop returns at GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_and_bidi_are_shown_and_crlf_is_folded() {
+        assert_eq!(visible("a\u{1b}[31mb\u{202e}c\r\nd"), "a<U+001B>[31mb<U+202E>c\nd");
+    }
+
+    #[test]
+    fn cuts_fall_on_lines_and_never_inside_a_character() {
+        assert_eq!(cut_on_line("ab\ncd\nef", 7), ("ab\ncd\n", 2));
+        assert_eq!(cut_on_line("äöü", 3), ("ä", 4));
+        assert_eq!(tail_on_line("ab\ncd\nef", 5), "ef");
+        assert_eq!(ellipsis("abcdefghij", 8), "abcde…");
+    }
+}
