@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -345,4 +346,71 @@ fn scores_stream() {
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn the_script_measures_any_repository() {
+    let sandbox = Sandbox::new();
+    history(&sandbox);
+    sandbox.git(["mv", "src/cache.rs", "src/an ödd näme.rs"]);
+    sandbox.git([
+        "commit",
+        "-q",
+        "-m",
+        "cache: rename the file of shards and eviction",
+    ]);
+    sandbox.git([
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "an empty commit is not usable for pairs",
+    ]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drift-auc");
+    let run = |args: &[&str]| -> Ran {
+        let mut command = sandbox.command("python3");
+        command
+            .arg(&script)
+            .arg(&sandbox.repo)
+            .args(["--arkaint", env!("CARGO_BIN_EXE_git-arkaint")])
+            .args(args);
+        command.output().map(Ran::from).unwrap()
+    };
+    if sandbox
+        .command("python3")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: no python3");
+        return;
+    }
+    let all = run(&[]).expect(0).stdout;
+    assert!(all.contains("28 diffs, seed 1"), "{all}");
+    let z = all.lines().find(|l| l.starts_with("z ")).unwrap();
+    let areas: Vec<f64> = z
+        .split_whitespace()
+        .filter_map(|w| w.parse().ok())
+        .collect();
+    assert!(
+        areas.len() == 3 && areas[0] > 0.95 && areas[1] > 0.8 && areas.iter().all(|a| *a <= 1.0),
+        "{all}"
+    );
+    assert_eq!(
+        run(&[]).expect(0).stdout,
+        all,
+        "the same seed, the same numbers"
+    );
+    assert!(
+        run(&["--diffs", "12", "--seed", "7"])
+            .expect(0)
+            .stdout
+            .contains("12 diffs, seed 7")
+    );
+    assert!(
+        run(&["--diffs", "9"])
+            .expect(1)
+            .stderr
+            .contains("9 usable commits")
+    );
 }
