@@ -1,5 +1,8 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod explain_drift;
+
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -7,6 +10,7 @@ use clap::Parser;
 
 use crate::cli::{Cli, Verb};
 use crate::exit::{Exit, Refusal};
+use crate::git::Worktree;
 use crate::ui::Ui;
 
 /// The program: words from the command line to an exit code.
@@ -54,9 +58,13 @@ pub fn exec_verb(verb: &str) -> ExitCode {
     ExitCode::from(Exit::Refused.code())
 }
 
-fn run(cli: &Cli, _ui: &Ui) -> Result<Exit> {
+fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
         Verb::Init(_) => Ok(Exit::Done),
+        Verb::Explain(words) if words.drift => {
+            let dir = cli.global.dir.as_deref().unwrap_or(Path::new("."));
+            explain_drift::run(&Worktree::discover(dir)?, words.rev.as_deref(), ui)
+        }
         _ => Ok(Exit::Done),
     }
 }
