@@ -292,8 +292,9 @@ pub(crate) struct Man {
     #[arg(value_name = "PAGE")]
     pub page: Option<String>,
     /// Write all pages below DIR/man1, DIR/man5, ... (default: beside the binary, ../share/man)
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
-    pub install: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    #[expect(clippy::option_option, reason = "given or not, and with a folder or not")]
+    pub install: Option<Option<PathBuf>>,
 }
 
 #[derive(Args, Debug)]
