@@ -3,6 +3,7 @@
 
 mod completions;
 mod goose;
+mod install;
 mod man;
 mod model;
 mod sandbox;
