@@ -11,7 +11,13 @@ use crate::ui::Color;
 /// State lives in Git, not in a model's context: every launch gets a bounded packet made from the last three tested checkpoints, runs one
 /// stateless agent, and is judged by what can be checked. A failure that repeats rolls back to the last stable checkpoint, losing nothing.
 #[derive(Debug, Parser)]
-#[command(name = "git-arkaint", bin_name = "git arkaint", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "git-arkaint",
+    bin_name = "git arkaint",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(flatten)]

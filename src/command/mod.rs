@@ -18,10 +18,19 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => {
             let _ = usage.print();
-            return ExitCode::from(if usage.use_stderr() { Exit::Refused.code() } else { 0 });
+            return ExitCode::from(if usage.use_stderr() {
+                Exit::Refused.code()
+            } else {
+                0
+            });
         }
     };
-    let ui = Ui::new(cli.global.quiet, cli.global.verbose, cli.global.json, cli.global.color);
+    let ui = Ui::new(
+        cli.global.quiet,
+        cli.global.verbose,
+        cli.global.json,
+        cli.global.color,
+    );
     ExitCode::from(match run(&cli, &ui) {
         Ok(exit) => exit.code(),
         Err(error) => report(&ui, &error).code(),
@@ -31,11 +40,20 @@ pub fn main() -> ExitCode {
 /// The thin binaries: hands `git-arkaint-VERB ARGS` over to the `git-arkaint` beside it as `VERB ARGS`, so that both are one program.
 pub fn exec_verb(verb: &str) -> ExitCode {
     use std::os::unix::process::CommandExt;
-    let beside = std::env::current_exe().ok().map(|me| me.with_file_name("git-arkaint")).filter(|p| p.exists());
+    let beside = std::env::current_exe()
+        .ok()
+        .map(|me| me.with_file_name("git-arkaint"))
+        .filter(|p| p.exists());
     let program = beside.unwrap_or_else(|| "git-arkaint".into());
-    let error = std::process::Command::new(&program).arg(verb).args(std::env::args_os().skip(1)).exec();
+    let error = std::process::Command::new(&program)
+        .arg(verb)
+        .args(std::env::args_os().skip(1))
+        .exec();
     let ui = Ui::new(false, false, false, crate::ui::Color::Auto);
-    ui.error(&format!("starting {}: {error}", program.display()), &["reinstall: ./install.sh".to_owned()]);
+    ui.error(
+        &format!("starting {}: {error}", program.display()),
+        &["reinstall: ./install.sh".to_owned()],
+    );
     ExitCode::from(Exit::Refused.code())
 }
 
