@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use clap::{Command, CommandFactory};
+use clap::{Command as Words, CommandFactory};
 use clap_complete::{Shell as Script, generate};
 use serde_json::json;
 
@@ -47,9 +47,9 @@ fn script(shell: Shell) -> String {
 }
 
 /// The words less those that only hooks use.
-fn shown() -> Command {
+fn shown() -> Words {
     let all = Cli::command();
-    Command::new("git-arkaint")
+    Words::new("git-arkaint")
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
         .args(all.get_arguments().cloned())
@@ -61,7 +61,7 @@ fn shown() -> Command {
 }
 
 /// The half for git's completion: its constant part, with the verbs and the flags of each filled in.
-fn git_bash(command: &Command) -> String {
+fn git_bash(command: &Words) -> String {
     let (mut subs, mut flags) = (String::new(), String::new());
     for verb in command.get_subcommands() {
         let _ = writeln!(
@@ -95,14 +95,14 @@ fn git_bash(command: &Command) -> String {
         .replace("@WORDS@\n", &flags)
 }
 
-fn names(command: &Command) -> Vec<String> {
+fn names(command: &Words) -> Vec<String> {
     command
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned())
         .collect()
 }
 
-fn long_flags(command: &Command) -> Vec<String> {
+fn long_flags(command: &Words) -> Vec<String> {
     command
         .get_arguments()
         .filter_map(|arg| arg.get_long())
@@ -114,7 +114,7 @@ fn long_flags(command: &Command) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn check(command: &Command, texts: &[(Shell, String)]) {
+    fn check(command: &Words, texts: &[(Shell, String)]) {
         for (shell, text) in texts {
             assert!(
                 text.contains(command.get_name()),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::cli::{Cli, Verb};
+use crate::cli::{Cli, Color, Verb};
 use crate::exit::{Exit, Refusal};
 use crate::ui::Ui;
 
@@ -49,7 +49,7 @@ pub fn exec_verb(verb: &str) -> ExitCode {
         .arg(verb)
         .args(std::env::args_os().skip(1))
         .exec();
-    let ui = Ui::new(false, false, false, crate::ui::Color::Auto);
+    let ui = Ui::new(false, false, false, Color::Auto);
     ui.error(
         &format!("starting {}: {error}", program.display()),
         &["reinstall: ./install.sh".to_owned()],

@@ -4,6 +4,7 @@
 mod completions;
 mod goose;
 mod install;
+mod layout;
 mod man;
 mod model;
 mod sandbox;
