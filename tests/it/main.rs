@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
 mod completions;
+mod docs;
 mod goose;
 mod install;
 mod layout;
