@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::ui::Color;
-
 /// Run coding agents in a Git repository without trusting them.
 ///
 /// State lives in Git, not in a model's context: every launch gets a bounded packet made from the last three tested checkpoints, runs one
@@ -44,6 +42,16 @@ pub(crate) struct Global {
     /// When to colour
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub color: Color,
+}
+
+/// When to colour, as `--color` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -298,8 +306,12 @@ pub(crate) struct Man {
     #[arg(value_name = "PAGE")]
     pub page: Option<String>,
     /// Write all pages below DIR/man1, DIR/man5, ... (default: beside the binary, ../share/man)
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
-    pub install: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    #[expect(
+        clippy::option_option,
+        reason = "given or not, and with a folder or not"
+    )]
+    pub install: Option<Option<PathBuf>>,
 }
 
 #[derive(Args, Debug)]

@@ -8,7 +8,8 @@
 //! `command` / `cycle` / `packet` / `archive decay gate` / `judge ledger guard hooks journal` / `agent git` /
 //! `process ui` / `secret cli config text exit`
 //!
-//! Only `git` knows gix and the git binary; only `process` (and `git`, through it) starts other programs.
+//! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
+//! refs through it and may name gix types for that. Only `process` (and `git`, through it) starts other programs.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

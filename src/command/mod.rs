@@ -1,6 +1,8 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod completions;
 mod explain_drift;
+mod man;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::cli::{Cli, Verb};
+use crate::cli::{Cli, Color, Verb};
 use crate::exit::{Exit, Refusal};
 use crate::git::Worktree;
 use crate::ui::Ui;
@@ -50,7 +52,7 @@ pub fn exec_verb(verb: &str) -> ExitCode {
         .arg(verb)
         .args(std::env::args_os().skip(1))
         .exec();
-    let ui = Ui::new(false, false, false, crate::ui::Color::Auto);
+    let ui = Ui::new(false, false, false, Color::Auto);
     ui.error(
         &format!("starting {}: {error}", program.display()),
         &["reinstall: ./install.sh".to_owned()],
@@ -60,6 +62,8 @@ pub fn exec_verb(verb: &str) -> ExitCode {
 
 fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
+        Verb::Completions(words) => Ok(completions::run(words, ui)),
+        Verb::Man(words) => man::run(words, ui),
         Verb::Init(_) => Ok(Exit::Done),
         Verb::Explain(words) if words.drift => {
             let dir = cli.global.dir.as_deref().unwrap_or(Path::new("."));

@@ -7,17 +7,8 @@ use std::io::{IsTerminal, Write};
 use owo_colors::{OwoColorize, Style};
 use serde_json::Value;
 
+use crate::cli::Color;
 use crate::{secret, text};
-
-/// When to colour, as `--color` says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
 
 /// The printer: one per process.
 #[derive(Clone, Debug)]
