@@ -1,12 +1,16 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod status_config;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
 
 use crate::cli::{Cli, Verb};
 use crate::exit::{Exit, Refusal};
+use crate::git::Worktree;
 use crate::ui::Ui;
 
 /// The program: words from the command line to an exit code.
@@ -36,11 +40,17 @@ pub fn exec_verb(verb: &str) -> ExitCode {
     ExitCode::from(Exit::Refused.code())
 }
 
-fn run(cli: &Cli, _ui: &Ui) -> Result<Exit> {
+fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
-        Verb::Init(_) => Ok(Exit::Done),
+        Verb::Status(words) if words.config => status_config::run(&worktree(cli)?, ui),
         _ => Ok(Exit::Done),
     }
+}
+
+/// The worktree that the command was started in, or that `-C` names.
+fn worktree(cli: &Cli) -> Result<Worktree> {
+    let here = || std::env::current_dir().context("reading the current folder");
+    Worktree::discover(&cli.global.dir.clone().map_or_else(here, Ok::<PathBuf, _>)?)
 }
 
 fn report(ui: &Ui, error: &anyhow::Error) -> Exit {
