@@ -1,5 +1,6 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod init;
 mod status_config;
 
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ pub fn exec_verb(verb: &str) -> ExitCode {
 
 fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
+        Verb::Init(words) => init::run(words, &worktree(cli)?, ui),
         Verb::Status(words) if words.config => status_config::run(&worktree(cli)?, ui),
         _ => Ok(Exit::Done),
     }

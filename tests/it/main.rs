@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod config;
+mod init;
 mod sandbox;
