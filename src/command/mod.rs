@@ -2,12 +2,14 @@
 
 mod completions;
 mod explain_drift;
+mod init;
 mod man;
+mod status_config;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
 
 use crate::cli::{Cli, Color, Verb};
@@ -64,13 +66,20 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
         Verb::Completions(words) => Ok(completions::run(words, ui)),
         Verb::Man(words) => man::run(words, ui),
-        Verb::Init(_) => Ok(Exit::Done),
         Verb::Explain(words) if words.drift => {
             let dir = cli.global.dir.as_deref().unwrap_or(Path::new("."));
             explain_drift::run(&Worktree::discover(dir)?, words.rev.as_deref(), ui)
         }
+        Verb::Init(words) => init::run(words, &worktree(cli)?, ui),
+        Verb::Status(words) if words.config => status_config::run(&worktree(cli)?, ui),
         _ => Ok(Exit::Done),
     }
+}
+
+/// The worktree that the command was started in, or that `-C` names.
+fn worktree(cli: &Cli) -> Result<Worktree> {
+    let here = || std::env::current_dir().context("reading the current folder");
+    Worktree::discover(&cli.global.dir.clone().map_or_else(here, Ok::<PathBuf, _>)?)
 }
 
 fn report(ui: &Ui, error: &anyhow::Error) -> Exit {

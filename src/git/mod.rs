@@ -3,6 +3,7 @@
 
 mod call;
 pub(crate) mod hardened;
+mod settings;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;

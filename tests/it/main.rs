@@ -9,4 +9,6 @@ mod install;
 mod layout;
 mod man;
 mod model;
+mod config;
+mod init;
 mod sandbox;
