@@ -3,3 +3,4 @@
 
 mod drift;
 mod sandbox;
+mod secrets;
