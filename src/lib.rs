@@ -32,6 +32,7 @@ mod packet;
 mod process;
 mod secret;
 mod text;
+mod tokens;
 mod ui;
 
 pub use command::{exec_verb, main};

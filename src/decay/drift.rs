@@ -11,6 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use serde_json::{Value, json};
 
 use super::{diff, terms};
+use crate::secret;
 
 /// The name and version of the method in every record; only scores of the same method and version may be compared.
 pub(crate) const METHOD: &str = "lexical";
@@ -143,6 +144,8 @@ impl Model {
 
     /// Scores `diff` (`git diff --stat` and unified diffs, possibly cut; other text counts as it stands) against `task`.
     pub(crate) fn score(&self, task: &str, diff: &[u8]) -> Score {
+        // In pieces and lower case, as terms are recorded, a secret would no longer be known as one.
+        let task = &*secret::redact(task);
         let counts = count_text(task);
         let task_vector = self.task_vector(&counts);
         let did = self.diff_vector(diff);

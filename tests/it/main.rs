@@ -12,3 +12,4 @@ mod model;
 mod config;
 mod init;
 mod sandbox;
+mod secrets;
