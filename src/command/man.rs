@@ -12,6 +12,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use serde_json::json;
 
 use crate::cli::{Cli, Man};
+use crate::config;
 use crate::exit::{Exit, Refusal};
 use crate::ui::{Tone, Ui};
 
@@ -40,12 +41,17 @@ pub(crate) fn run(words: &Man, ui: &Ui) -> Result<Exit> {
     }
 }
 
-/// All pages: one a verb, the suite's own first.
+/// All pages: one a verb, the suite's own first, and the configuration's.
 pub(crate) fn pages() -> Vec<Page> {
     let mut root = Cli::command().subcommand_help_heading("COMMANDS");
     root.build();
     let mut pages = Vec::new();
     collect(&root, &mut pages);
+    pages.push(Page {
+        name: "git-arkaint-config".to_owned(),
+        section: 5,
+        text: config::man_page(),
+    });
     pages
 }
 
@@ -121,9 +127,14 @@ fn verb_page(command: &Command) -> Page {
         .get_display_name()
         .unwrap_or_else(|| command.get_name())
         .to_owned();
-    let generator = Generator::new(command.clone());
+    // A blank for the date: an empty word would be lost, and those after it read as the ones before.
+    let generator = Generator::new(command.clone())
+        .title(name.to_uppercase())
+        .date(" ")
+        .source(concat!("Arkaint ", env!("CARGO_PKG_VERSION")))
+        .manual("Arkaint Manual");
     let (lead, sections) = written(&name);
-    let mut text = title(&generator, &name);
+    let mut text = generated(|to| generator.render_title(to));
     text += &later(|to| generator.render_name_section(to));
     text += &synopsis(command);
     if command.get_long_about().is_none() && !lead.is_empty() {
@@ -144,17 +155,6 @@ fn verb_page(command: &Command) -> Page {
         section: 1,
         text,
     }
-}
-
-/// The definitions that the generator's text relies on, and a title line of our own: the generator drops the empty date from it.
-fn title(generator: &Generator, name: &str) -> String {
-    let text = generated(|to| generator.render_title(to));
-    let definitions = text.find(".TH ").map_or("", |at| &text[..at]);
-    let version = env!("CARGO_PKG_VERSION");
-    format!(
-        "{definitions}.TH {} 1 \"\" \"Arkaint {version}\" \"Arkaint Manual\"\n",
-        name.to_uppercase()
-    )
 }
 
 /// The hand-written part of a page: what continues its description, and the sections after its options.

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
 mod completions;
+mod config;
 mod docs;
 mod drift;
 mod goose;
+mod init;
 mod install;
 mod layout;
 mod man;
 mod model;
-mod config;
-mod init;
 mod sandbox;
 mod secrets;
