@@ -6,7 +6,7 @@
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
 //! `command` / `cycle` / `packet` / `archive decay gate` / `judge ledger guard hooks journal` / `agent git` /
-//! `process ui` / `secret cli config text exit`
+//! `process ui` / `secret cli config text tokens exit`
 //!
 //! Only `git` knows gix and the git binary; only `process` (and `git`, through it) starts other programs.
 
