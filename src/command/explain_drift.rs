@@ -89,6 +89,7 @@ pub(crate) fn run(worktree: &Worktree, rev: Option<&str>, ui: &Ui) -> Result<Exi
             .said
             .and_then(|said| model.said(&task, &String::from_utf8_lossy(&said.0)));
         if ui.is_json() {
+            // The published threshold, not one fitted to commits that `--rev` may not see.
             ui.json(&score.to_json(THRESHOLD));
         } else {
             ui.out(

@@ -270,6 +270,8 @@ impl Score {
     /// | `alarm` | boolean | measured, and `z` below the threshold |
     /// | `said` | number or null | the `z` of the closing message; high while `z` is low is a finding of its own |
     /// | `missing` | array of strings | the rarest terms of the task that the diff lacks, at most 8 |
+    ///
+    /// Where the scale was fitted to the repository, [`super::Scale::to_json`] adds `lower_than` and `recent`.
     pub(crate) fn to_json(&self, threshold: f64) -> Value {
         let (verdict, reason) = match self.verdict {
             Verdict::Measured => ("measured", None),

@@ -31,15 +31,19 @@ impl Model {
     }
 }
 
+/// The commits that `base` can see, newest first.
+pub(super) fn walk(repo: &gix::Repository, base: Oid) -> Result<gix::revision::Walk<'_>> {
+    Ok(repo
+        .rev_walk([base])
+        .sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst))
+        .all()?)
+}
+
 /// The last messages before and at `base`, newest first. A run of checkpoints for one task is one document: it would else be the
 /// whole background, and every diff alike.
 fn messages(repo: &gix::Repository, base: Oid) -> Result<Vec<String>> {
-    let walk = repo
-        .rev_walk([base])
-        .sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst))
-        .all()?;
     let (mut messages, mut tasks) = (Vec::new(), HashSet::new());
-    for commit in walk {
+    for commit in walk(repo, base)? {
         let commit = commit?;
         if commit.parent_ids.len() > 1 {
             continue;
@@ -61,7 +65,7 @@ fn messages(repo: &gix::Repository, base: Oid) -> Result<Vec<String>> {
 }
 
 /// The task of a message with Arkaint's trailers (its paragraphs hold the message and the same task again).
-fn checkpoint_task(message: &BStr) -> Option<String> {
+pub(super) fn checkpoint_task(message: &BStr) -> Option<String> {
     let (_, trailers) = split_trailers(message)?;
     let task = trailers
         .lines()
@@ -69,7 +73,7 @@ fn checkpoint_task(message: &BStr) -> Option<String> {
     Some(task.to_str_lossy().into_owned())
 }
 
-fn without_trailers(message: &BStr) -> &BStr {
+pub(super) fn without_trailers(message: &BStr) -> &BStr {
     split_trailers(message).map_or(message, |(text, _)| text)
 }
 
