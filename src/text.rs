@@ -25,7 +25,8 @@ pub(crate) fn visible_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], " ")
 }
 
-fn is_hidden(c: char) -> bool {
+/// Does this character steer a terminal or hide itself (newlines and tabs included)?
+pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{00ad}' | '\u{061c}' | '\u{180e}')
 }

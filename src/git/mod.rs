@@ -1,9 +1,16 @@
 //! The only place that knows gix and the git binary. Two ways of calling git, told apart by type: [`Trusted`] is the user's own git,
 //! with hooks, signing and filters, before a launch and after the check; [`hardened::Hardened`] between. It takes no decisions.
 
+mod attributes;
 mod call;
 pub(crate) mod hardened;
 mod settings;
+pub(crate) mod changes;
+pub(crate) mod files;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub(crate) mod patch;
+mod renames;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -119,6 +126,7 @@ impl Worktree {
         )
         .with_context(|| format!("opening {}", self.git_dir.display()))?;
         repo.object_cache_size_if_unset(16 * 1024 * 1024);
+        repo.objects.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(32 * 1024 * 1024)));
         Ok(self.repo.get_or_init(|| repo))
     }
 
