@@ -1,6 +1,8 @@
 //! What the operator decided: `arkaint.toml` as committed, `git config arkaint.*`, `ARKAINT_*`, flags; each value with its origin.
 //! It reads text and values that callers hand in, and touches no repository.
 
+pub(crate) mod protected;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
