@@ -2,6 +2,7 @@
 //! with hooks, signing and filters, before a launch and after the check; [`hardened::Hardened`] between. It takes no decisions.
 
 mod call;
+pub(crate) mod hook_env;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
