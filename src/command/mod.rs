@@ -1,5 +1,8 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod hook;
+mod hooks;
+
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -36,8 +39,10 @@ pub fn exec_verb(verb: &str) -> ExitCode {
     ExitCode::from(Exit::Refused.code())
 }
 
-fn run(cli: &Cli, _ui: &Ui) -> Result<Exit> {
+fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
+        Verb::Hooks(words) => hooks::run(&cli.global, words, ui),
+        Verb::Hook(words) => hook::run(words, ui),
         Verb::Init(_) => Ok(Exit::Done),
         _ => Ok(Exit::Done),
     }
