@@ -2,6 +2,8 @@
 
 mod completions;
 mod explain_drift;
+mod hook;
+mod hooks;
 mod init;
 mod man;
 mod status_config;
@@ -72,6 +74,8 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         }
         Verb::Init(words) => init::run(words, &worktree(cli)?, ui),
         Verb::Status(words) if words.config => status_config::run(&worktree(cli)?, ui),
+        Verb::Hooks(words) => hooks::run(&cli.global, words, ui),
+        Verb::Hook(words) => hook::run(words, ui),
         _ => Ok(Exit::Done),
     }
 }

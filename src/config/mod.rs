@@ -18,6 +18,8 @@ mod tests;
 mod unit;
 mod value;
 
+pub(crate) mod protected;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

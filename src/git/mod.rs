@@ -11,6 +11,7 @@ pub(crate) mod files;
 pub(crate) mod fixture;
 pub(crate) mod patch;
 mod renames;
+pub(crate) mod hook_env;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;

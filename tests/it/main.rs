@@ -11,5 +11,6 @@ mod install;
 mod layout;
 mod man;
 mod model;
+mod hooks;
 mod sandbox;
 mod secrets;
