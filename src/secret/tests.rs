@@ -1,6 +1,8 @@
 //! Each rule against generated secrets, and all of them against code that holds none. No literal here looks like a key:
 //! the scan of this repository's own checkpoints reads this file too.
 
+#![allow(clippy::print_stderr)]
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
