@@ -364,6 +364,14 @@ fn values_of_the_environment_go_wherever_they_stand() {
     assert_eq!(spans, [(9..20, ENVIRONMENT), (28..39, ENVIRONMENT)]);
 }
 
+#[test]
+fn nothing_inside_a_tag_is_a_secret() {
+    let anchors = Anchors::new(vec!["a1b2c3d4".to_owned()]);
+    assert_eq!(spans_with(&anchors, "[REDACTED github-token a1b2c3d4]"), []);
+    let near = spans_with(&anchors, "[REDACTED github-token a1b2c3d4 a1b2c3d4]");
+    assert_eq!(near.len(), 2, "no tag: it does not end where one does");
+}
+
 /// The sources of the crates on this machine: code that people wrote, with no secrets but the test keys of some.
 #[test]
 fn innocent_source_code_is_not_changed() {
