@@ -190,8 +190,11 @@ fn usable(worktree: &Worktree, base: Oid) -> Result<Vec<Usable>> {
 
 /// What each commit did, as a run's work is read; commits with more files than one task has are left out.
 fn diffs(worktree: &Worktree, commits: &[Usable]) -> Result<HashMap<Oid, Vec<u8>>> {
-    let list =
-        |ids: &mut dyn Iterator<Item = Oid>| ids.map(|id| format!("{id}\n")).collect::<String>();
+    let list = |ids: &[Oid]| {
+        ids.iter()
+            .flat_map(|id| [id.to_string(), "\n".to_owned()])
+            .collect::<String>()
+    };
     // Files over a megabyte are diffed as binary ones: their words are nobody's task.
     let base = [
         "-c",
@@ -204,21 +207,23 @@ fn diffs(worktree: &Worktree, commits: &[Usable]) -> Result<HashMap<Oid, Vec<u8>
         "--no-textconv",
         "--no-color",
     ];
+    let all: Vec<Oid> = commits.iter().map(|commit| commit.id).collect();
     let names = worktree
         .git()
         .call(base)
         .arg("--name-only")
-        .stdin(list(&mut commits.iter().map(|c| c.id)))
+        .stdin(list(&all))
         .bytes()?;
-    let few = by_commit(&names)
+    let few: Vec<Oid> = by_commit(&names)
         .into_iter()
         .filter(|(_, names)| names.lines().count() <= MAX_FILES)
-        .map(|(id, _)| id);
+        .map(|(id, _)| id)
+        .collect();
     let diffs = worktree
         .git()
         .call(base)
         .args(["--stat", "-p", "-U2"])
-        .stdin(list(&mut few.collect::<Vec<_>>().into_iter()))
+        .stdin(list(&few))
         .bytes()?;
     Ok(by_commit(&diffs)
         .into_iter()

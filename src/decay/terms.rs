@@ -162,7 +162,7 @@ mod tests {
     fn parts(text: &str) -> Vec<String> {
         let mut out = Vec::new();
         each(text.as_bytes(), |t| {
-            out.push(text[t.start..t.end].to_owned())
+            out.push(text[t.start..t.end].to_owned());
         });
         out
     }

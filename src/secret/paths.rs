@@ -95,15 +95,15 @@ impl Sensitive {
         for name in GLOBS {
             globs.add(glob(&format!("**/{name}"))?);
             names.push(name.to_owned());
-            let spares: Vec<_> = SPARED
+            let exceptions: Vec<_> = SPARED
                 .iter()
                 .filter(|(of, _)| *of == name)
                 .map(|(_, what)| format!("**/{what}"))
                 .collect();
-            spared.push(if spares.is_empty() {
+            spared.push(if exceptions.is_empty() {
                 None
             } else {
-                Some(set(&spares)?)
+                Some(set(&exceptions)?)
             });
         }
         for name in extra {

@@ -1,6 +1,8 @@
 //! Each rule against generated secrets, and all of them against code that holds none. No literal here looks like a key:
 //! the scan of this repository's own checkpoints reads this file too.
 
+#![allow(clippy::print_stderr)]
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -360,6 +362,14 @@ fn values_of_the_environment_go_wherever_they_stand() {
     let anchors = Anchors::new(vec!["Tr0ub4dor&3".to_owned()]);
     let spans = spans_with(&anchors, "login me Tr0ub4dor&3; again=Tr0ub4dor&3");
     assert_eq!(spans, [(9..20, ENVIRONMENT), (28..39, ENVIRONMENT)]);
+}
+
+#[test]
+fn nothing_inside_a_tag_is_a_secret() {
+    let anchors = Anchors::new(vec!["a1b2c3d4".to_owned()]);
+    assert_eq!(spans_with(&anchors, "[REDACTED github-token a1b2c3d4]"), []);
+    let near = spans_with(&anchors, "[REDACTED github-token a1b2c3d4 a1b2c3d4]");
+    assert_eq!(near.len(), 2, "no tag: it does not end where one does");
 }
 
 /// The sources of the crates on this machine: code that people wrote, with no secrets but the test keys of some.
