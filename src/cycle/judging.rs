@@ -8,7 +8,7 @@ use super::machine::{Checks, Judgement};
 use super::open::Open;
 use super::run_record::{self, Facts};
 use crate::agent::launch::AgentRun;
-use crate::agent::{Outcome, Transcript, Usage};
+use crate::agent::{Last, Outcome, Transcript, Usage};
 use crate::archive::Snapshot;
 use crate::config::WhenGreen;
 use crate::gate::Pass;
@@ -292,7 +292,7 @@ fn findings(
 
 /// The closing message without the line that only we asked for.
 fn said(transcript: &Transcript) -> String {
-    if !transcript.last_by_model {
+    if transcript.last != Last::Model {
         return String::new();
     }
     let text = transcript.last_message.trim_end();

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one file a subject, real git in throw-away repositories, the built binaries as a user runs them.
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
+mod breaker;
 mod checkpoint;
 mod completions;
 mod config;
@@ -10,6 +11,7 @@ mod drift;
 mod gate;
 mod goose;
 mod goose_cycle;
+mod goose_streams;
 mod hooks;
 mod init;
 mod install;

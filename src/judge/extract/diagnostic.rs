@@ -120,7 +120,7 @@ fn rustc(lines: &[&str]) -> Vec<Cause> {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*--> (?P<path>\S+?):\d+:\d+$"));
     static LABEL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*\|.*\^+ (?P<label>[^\s|].*)$"));
     static TARGET: LazyLock<Regex> =
-        LazyLock::new(|| regex(r#"^error: could not compile `.+?` \((?P<target>.+?)\) due to"#));
+        LazyLock::new(|| regex(r"^error: could not compile `.+?` \((?P<target>.+?)\) due to"));
     let targets: Vec<&str> = lines
         .iter()
         .filter_map(|line| TARGET.captures(line).and_then(|found| found.name("target")))
