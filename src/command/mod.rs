@@ -1,6 +1,7 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
 mod completions;
+mod demo;
 mod explain_drift;
 mod hook;
 mod hooks;
@@ -68,6 +69,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     match &cli.verb {
         Verb::Completions(words) => Ok(completions::run(words, ui)),
         Verb::Man(words) => man::run(words, ui),
+        Verb::Demo(words) => demo::run(words, ui),
         Verb::Explain(words) if words.drift => {
             let dir = cli.global.dir.as_deref().unwrap_or(Path::new("."));
             explain_drift::run(&Worktree::discover(dir)?, words.rev.as_deref(), ui)
