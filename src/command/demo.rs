@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::Demo;
 use crate::exit::{Exit, Refusal};
 use crate::process::{self, How, Spec};
-use crate::ui::{Tone, Ui};
+use crate::ui::{self, Tone, Ui};
 
 /// The project, the configuration and the stand-in, by their place below the temporary folder.
 const FILES: [(&str, &str); 4] = [
@@ -31,12 +31,13 @@ struct Scene {
     lines: &'static [&'static str],
 }
 
-const SCENES: [Scene; 6] = [
+const SCENES: [Scene; 7] = [
     Scene {
         title: "A project with a failing test",
         words: "slug.sh turns titles into parts of an address. One of its two tests fails.",
         lines: &[
-            "git init -q && git add -A && git commit -q -m 'start'",
+            "git init -q && git add -A && git commit -q -m start",
+            "cat slug.sh",
             "bash test.sh || true",
         ],
     },
@@ -45,7 +46,7 @@ const SCENES: [Scene; 6] = [
         words: "arkaint.toml names the test command and the agent: here the stand-in.",
         lines: &[
             "cat arkaint.toml",
-            "git arkaint init",
+            "git arkaint init -q",
             "git switch -q -c arkaint/slugs",
         ],
     },
@@ -56,23 +57,34 @@ const SCENES: [Scene; 6] = [
         lines: &["git arkaint cycle --red 'make the slug tests pass' debugger"],
     },
     Scene {
+        title: "What the last launch was told",
+        words: "An agent has no memory here: rules, task and this come on standard input.",
+        lines: &["sed -n '/^# Correction/,$p' .arkaint/runtime-prompt.md"],
+    },
+    Scene {
         title: "What came of it: a sealed, tested checkpoint",
-        words: "Checkpoints are commits. Their trailers are read by git itself.",
-        lines: &[
-            "bash test.sh",
-            "git log --max-count=1 --stat --format='%h %s%n%n%(trailers)'",
-        ],
+        words: "A checkpoint is a commit. Its trailers are read by git itself.",
+        lines: &["git show --format='%h %s%n%n%(trailers)'"],
     },
     Scene {
         title: "What was thrown away is still there",
-        words: "Before every launch and every rollback the worktree was archived.",
-        lines: &["git arkaint discarded list"],
+        words: "Before every launch and every rollback the worktree was archived. This is what\n\
+                the second launch had made when the breaker tripped.",
+        lines: &[
+            "git arkaint discarded list",
+            "id=$(git arkaint discarded list | awk '/judgements/ { print $1 }')\n\
+             git arkaint discarded diff $id",
+        ],
     },
     Scene {
         title: "The ledger",
         words: "Every launch, failure, trip and rollback; and a chain of hashes that anyone can\n\
                 recompute with git and sha256sum.",
-        lines: &["git arkaint log", "git arkaint log --verify"],
+        lines: &[
+            "git arkaint log",
+            "git arkaint log --verify",
+            "git arkaint status",
+        ],
     },
 ];
 
@@ -174,7 +186,9 @@ impl<'a> Stage<'a> {
         let (ui, json) = (self.ui, self.ui.is_json());
         if !json {
             ui.out("");
-            ui.out_toned(Tone::Head, format!("$ {line}"));
+            for part in line.lines() {
+                ui.out_toned(Tone::Head, format!("$ {part}"));
+            }
         }
         let colored = if ui.colors() { COLORED } else { "" };
         let spec = Spec::new(
@@ -182,13 +196,21 @@ impl<'a> Stage<'a> {
             &self.repo,
             self.env.clone(),
         );
-        let mut pass_on = |bytes: &[u8]| {
+        let mut partial = Vec::new();
+        let show = |bytes: &[u8]| {
             if !json {
-                ui.raw(bytes);
+                ui.raw(folded(&String::from_utf8_lossy(bytes)).as_bytes());
+            }
+        };
+        let mut pass_on = |bytes: &[u8]| {
+            partial.extend_from_slice(bytes);
+            while let Some(end) = partial.iter().position(|b| *b == b'\n') {
+                show(&partial.drain(..=end).collect::<Vec<u8>>());
             }
         };
         let ran = process::capture(spec, Some(&mut pass_on))
             .with_context(|| format!("running {line}"))?;
+        show(&partial);
         self.played
             .push(json!({ "command": line, "exit": ran.end.code, "output": ran.output }));
         Ok(ran.end.how)
@@ -243,4 +265,13 @@ fn environment(root: &Path) -> Result<Vec<(OsString, OsString)>> {
         ("GIT_PAGER".into(), "cat".into()),
     ]);
     Ok(kept)
+}
+
+/// A long line at its blanks, for the terminal's width; what follows is indented.
+fn folded(line: &str) -> String {
+    let options = textwrap::Options::new(ui::width().min(100))
+        .subsequent_indent("    ")
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(line, options)
 }

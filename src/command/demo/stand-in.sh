@@ -9,7 +9,8 @@ case $told in
     cat >slug.sh <<'CODE'
 # slug TITLE: the title as it may stand in an address.
 slug() {
-    printf '%s\n' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9][^a-z0-9]*/-/g; s/^-//; s/-$//'
+    printf '%s\n' "$1" | tr 'A-Z' 'a-z' |
+        tr -cs 'a-z0-9\n' '-' | sed 's/^-//; s/-$//'
 }
 CODE
     ;;
