@@ -59,6 +59,11 @@ impl Ui {
         self.json
     }
 
+    /// Are results coloured? For programs of ours whose output is passed on.
+    pub(crate) fn colors(&self) -> bool {
+        self.out_color
+    }
+
     /// A result line on stdout. A closed pipe is no error.
     pub(crate) fn out(&self, line: impl AsRef<str>) {
         self.out_toned(Tone::Plain, line);

@@ -6,6 +6,7 @@ mod checkpoint;
 mod completions;
 mod config;
 mod cycle;
+mod demo;
 mod docs;
 mod drift;
 mod gate;
