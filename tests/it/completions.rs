@@ -50,6 +50,12 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
         "arkaint.toml",
         "[profile.porter]\nguardrails = \"port, do not improve\"\n",
     );
+    sandbox.write(".arkaint/runs/20260101T000000Z-abcdef/run.log", "");
+    sandbox.git([
+        "update-ref",
+        "refs/arkaint/discarded/20260101T000000Z-abcdef/1",
+        "HEAD",
+    ]);
     let ours = script(&sandbox, "bash");
     let offered = |line: &str| {
         let mut bash = sandbox.command("bash");
@@ -83,6 +89,15 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     assert_eq!(offered("git arkaint hooks st"), "status");
     assert_eq!(offered("git arkaint hooks status --p"), "--probe");
     assert_eq!(offered("git arkaint completions "), "bash fish zsh");
+    assert_eq!(offered("git arkaint explain 2"), "20260101T000000Z-abcdef");
+    assert_eq!(
+        offered("git arkaint log --run=2"),
+        "20260101T000000Z-abcdef"
+    );
+    assert_eq!(
+        offered("git arkaint discarded diff 2"),
+        "20260101T000000Z-abcdef/1"
+    );
     assert_eq!(offered("git-arkaint c"), "checkpoint completions cycle");
     assert_eq!(offered("git-arkaint cycle --re"), "--red --repeat");
 }

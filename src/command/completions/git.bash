@@ -11,6 +11,14 @@ __git_arkaint_profiles ()
 	sed -n 's/^\[profile\.\([A-Za-z0-9_-]*\)\].*/\1/p' "$top/arkaint.toml" 2>/dev/null
 }
 
+# The latest runs, of which scratch keeps the logs.
+__git_arkaint_runs ()
+{
+	local top
+	top="$(__git rev-parse --show-toplevel 2>/dev/null)" &&
+	ls -t "$top/.arkaint/runs" 2>/dev/null
+}
+
 # Completes the value of an option, if cur is one.
 __git_arkaint_value ()
 {
@@ -29,7 +37,7 @@ __git_arkaint_value ()
 	--kind)
 		__gitcomp "checkpoint run decay failure trip rollback" "" "$value" ;;
 	--run)
-		__gitcomp "$(cd "$(__git rev-parse --show-toplevel)/.arkaint/runs" 2>/dev/null && ls)" "" "$value" ;;
+		__gitcomp "$(__git_arkaint_runs)" "" "$value" ;;
 	--rev)
 		__git_complete_refs --cur="$value" ;;
 	-C|--install|--task-file)
@@ -57,10 +65,12 @@ __git_arkaint_verb ()
 		__gitcomp "$offer" ;;
 	"cycle ",*|"boot ",*|"packet ",*)
 		__gitcomp "$(__git_arkaint_profiles)" ;;
+	"explain ",*)
+		__gitcomp "$(__git_arkaint_runs)" ;;
 	"completions ",*)
 		__gitcomp "bash zsh fish" ;;
 	"man ",*)
-		__gitcomp "$__git_arkaint_verbs config" ;;
+		__gitcomp "$__git_arkaint_verbs config ledger" ;;
 	"discarded show",*|"discarded diff",*|"discarded restore",*)
 		__gitcomp_nl "$(__git for-each-ref --format='%(refname:lstrip=3)' refs/arkaint/discarded)" ;;
 	"discarded ",*|"hooks ",*)
