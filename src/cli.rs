@@ -4,14 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::ui::Color;
-
 /// Run coding agents in a Git repository without trusting them.
 ///
 /// State lives in Git, not in a model's context: every launch gets a bounded packet made from the last three tested checkpoints, runs one
 /// stateless agent, and is judged by what can be checked. A failure that repeats rolls back to the last stable checkpoint, losing nothing.
 #[derive(Debug, Parser)]
-#[command(name = "git-arkaint", bin_name = "git arkaint", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "git-arkaint",
+    bin_name = "git arkaint",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -38,6 +42,16 @@ pub(crate) struct Global {
     /// When to colour
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub color: Color,
+}
+
+/// When to colour, as `--color` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -292,8 +306,12 @@ pub(crate) struct Man {
     #[arg(value_name = "PAGE")]
     pub page: Option<String>,
     /// Write all pages below DIR/man1, DIR/man5, ... (default: beside the binary, ../share/man)
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
-    pub install: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    #[expect(
+        clippy::option_option,
+        reason = "given or not, and with a folder or not"
+    )]
+    pub install: Option<Option<PathBuf>>,
 }
 
 #[derive(Args, Debug)]

@@ -52,7 +52,11 @@ impl Refusal {
 
     /// The same with another exit code.
     pub(crate) fn with_exit(exit: Exit, cause: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { exit, cause: cause.into(), hints: vec![hint.into()] }
+        Self {
+            exit,
+            cause: cause.into(),
+            hints: vec![hint.into()],
+        }
     }
 
     /// A second line of help.

@@ -64,7 +64,10 @@ pub(crate) fn ellipsis(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    format!("{}…", text[..floor_char(text, max.saturating_sub('…'.len_utf8()))].trim_end())
+    format!(
+        "{}…",
+        text[..floor_char(text, max.saturating_sub('…'.len_utf8()))].trim_end()
+    )
 }
 
 fn floor_char(text: &str, mut at: usize) -> usize {
@@ -79,11 +82,25 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 1024.0 || unit == "GiB" {
-            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") };
+            return if unit == "B" {
+                format!("{bytes} B")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1024.0;
     }
     unreachable!("the loop returns at GiB")
+}
+
+/// Bytes as lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
 }
 
 #[cfg(test)]
@@ -92,7 +109,10 @@ mod tests {
 
     #[test]
     fn escape_and_bidi_are_shown_and_crlf_is_folded() {
-        assert_eq!(visible("a\u{1b}[31mb\u{202e}c\r\nd"), "a<U+001B>[31mb<U+202E>c\nd");
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{202e}c\r\nd"),
+            "a<U+001B>[31mb<U+202E>c\nd"
+        );
     }
 
     #[test]

@@ -7,13 +7,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Event {
     /// Words. `by_model` is false when the agent program itself speaks (errors, limits). Pieces of one message share `message`.
-    Text { message: String, by_model: bool, text: String },
+    Text {
+        message: String,
+        by_model: bool,
+        text: String,
+    },
     /// The agent calls a tool. `command` is the shell command line where the tool is a shell.
-    ToolCall { id: String, tool: String, command: Option<String>, arguments: String },
+    ToolCall {
+        id: String,
+        tool: String,
+        command: Option<String>,
+        arguments: String,
+    },
     /// A tool answered.
-    ToolResult { id: String, error: bool, exit_code: Option<i64>, timed_out: bool, text: String },
+    ToolResult {
+        id: String,
+        error: bool,
+        exit_code: Option<i64>,
+        timed_out: bool,
+        text: String,
+    },
     /// Which model was asked, by which provider.
-    Model { provider: Option<String>, model: String },
+    Model {
+        provider: Option<String>,
+        model: String,
+    },
     /// Totals of the whole run so far (never to be added up).
     Usage(Usage),
     /// Money of the whole run so far, as the agent reports it, USD.

@@ -1,1 +1,134 @@
-//! x
+//! Nothing is lost: every byte of a worktree goes into a commit below `refs/arkaint/discarded/` before anything may be thrown away.
+//! It decides neither when nor why; it uses hardened git alone.
+
+pub(crate) mod ignored;
+pub(crate) mod list;
+pub(crate) mod restore;
+pub(crate) mod rollback;
+
+use anyhow::{Context, Result, bail};
+use gix::refs::transaction::PreviousValue;
+
+use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{self, Oid};
+
+/// Where archives live; below it `RUN/N`.
+pub(crate) const REFS: &str = "refs/arkaint/discarded/";
+
+/// A commit known to hold every byte of a worktree, reachable from a ref. A rollback takes one; only [`take`] makes one.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub commit: Oid,
+    pub tree: Oid,
+    /// `RUN/N`, as `discarded` names it.
+    pub id: String,
+    /// Repositories inside the worktree, which git stores as links only: their bytes are not in the commit.
+    pub nested: Vec<Vec<u8>>,
+}
+
+/// What goes into an archive besides the worktree itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    /// The run (or other act) that it belongs to; part of the ref's name.
+    pub run: &'a str,
+    /// One line for people.
+    pub why: &'a str,
+    /// The tree whose ignore rules count too: what they show is archived although a rule of now hides it.
+    pub rules_of: Option<Oid>,
+    /// Commits that must stay reachable, besides HEAD.
+    pub also: &'a [Oid],
+}
+
+/// Archives the worktree as it is now and verifies that all of it is there.
+///
+/// # Errors
+/// When anything cannot be read, written or found again. Nothing in the worktree was changed.
+pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
+    let worktree = git.worktree();
+    let repo = worktree.repo()?;
+    let (mut tree, nested) = git
+        .content_tree(&git.index(), Attributes::Raw)
+        .context("archiving the worktree")?;
+    if let Some(stable) = order.rules_of {
+        let hidden = ignored::hidden_by_new_rules(git, stable, &nested)?;
+        if !hidden.is_empty() {
+            let mut names = hidden.join(&0);
+            names.push(0);
+            git.call(Attributes::Raw, ["update-index", "--add", "-z", "--stdin"])
+                .stdin(names)
+                .run()
+                .context("archiving hidden files")?;
+            let text = git.call(Attributes::Raw, ["write-tree"]).text()?;
+            tree = Oid::from_hex(text.as_bytes()).context("reading a tree name")?;
+        }
+    }
+    let mut parents = Vec::new();
+    for commit in worktree
+        .head()?
+        .into_iter()
+        .chain(order.also.iter().copied())
+    {
+        if !parents.contains(&commit) && repo.has_object(commit) {
+            parents.push(commit);
+        }
+    }
+    let message = format!("arkaint: archive of {}\n\n{}\n", order.run, order.why);
+    let commit = git::commit_as_arkaint(repo, &message, tree, parents)?;
+    verify(git, commit)?;
+    let id = free_id(repo, order.run)?;
+    git::move_ref(
+        repo,
+        &format!("{REFS}{id}"),
+        commit,
+        PreviousValue::MustNotExist,
+        "arkaint: archive",
+    )?;
+    Ok(Snapshot {
+        commit,
+        tree,
+        id,
+        nested,
+    })
+}
+
+/// Every object of `commit`'s own tree is in the object store.
+pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
+    let name = commit.to_string();
+    let listed = git
+        .call(
+            Attributes::Raw,
+            [
+                "rev-list",
+                "--objects",
+                "--no-object-names",
+                "--no-walk",
+                "--missing=print",
+                &name,
+            ],
+        )
+        .bytes()
+        .with_context(|| format!("verifying {}", commit.to_hex_with_len(12)))?;
+    let missing: Vec<_> = listed
+        .split(|b| *b == b'\n')
+        .filter(|line| line.starts_with(b"?"))
+        .collect();
+    if let Some(first) = missing.first() {
+        bail!(
+            "{} objects of {} are missing, the first is {}",
+            missing.len(),
+            commit.to_hex_with_len(12),
+            String::from_utf8_lossy(&first[1..])
+        );
+    }
+    Ok(())
+}
+
+fn free_id(repo: &gix::Repository, run: &str) -> Result<String> {
+    for number in 1..10_000 {
+        let id = format!("{run}/{number}");
+        if repo.try_find_reference(&format!("{REFS}{id}"))?.is_none() {
+            return Ok(id);
+        }
+    }
+    bail!("10,000 archives of {run}: git arkaint discarded list")
+}

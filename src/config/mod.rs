@@ -1,12 +1,49 @@
 //! What the operator decided: `arkaint.toml` as committed, `git config arkaint.*`, `ARKAINT_*`, flags; each value with its origin.
 //! It reads text and values that callers hand in, and touches no repository.
+//!
+//! `keys` is the one list of keys: it drives reading (`load`), the file that `init` writes (`template`), `status --config` and the
+//! manual page (`man`). To add a key: a field below, a row there.
+
+mod glob;
+mod keys;
+mod load;
+mod man;
+mod personal;
+mod profiles;
+mod setting;
+mod slot;
+mod template;
+#[cfg(test)]
+mod tests;
+mod unit;
+mod value;
+
+pub(crate) mod protected;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The whole configuration of one call. Sizes are bytes, money is USD.
+pub(crate) use glob::{PathGlobs, isolated_match};
+pub(crate) use load::{Flags, Sources, load, text_of};
+pub(crate) use man::man_page;
+pub(crate) use personal::environment;
+pub(crate) use setting::{Loaded, Origin, Setting};
+pub(crate) use template::template;
+pub(crate) use unit::{show_duration, show_size};
+pub(crate) use value::Value;
+
+/// The name of the file, at the worktree's root.
+pub(crate) const FILE: &str = "arkaint.toml";
+
+/// How long `git commit` may take, with the user's hooks and signing; not a key, as nobody should need to raise it.
+pub(crate) const COMMIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The whole configuration of one call. Sizes are bytes, money is USD. `Config::default()` is the product's defaults; the `Default` of a
+/// part is zeros, for `keys` to fill.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
+    /// The profile of this call: one of `profiles`.
+    pub profile: String,
     pub branches: Branches,
     pub infra: Infra,
     pub checkpoint: Checkpoint,
@@ -23,19 +60,23 @@ pub(crate) struct Config {
     pub retention: Retention,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Branches {
     /// Globs of branches on which agents may run (`*` does not cross `/` boundaries specially: `arkaint/*` matches `arkaint/a/b`).
     pub isolated: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where the infra lock holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum InfraScope {
+    /// On every branch.
+    #[default]
     All,
+    /// On isolated branches alone.
     Isolated,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Infra {
     /// Protected paths besides the built-in ones; a trailing `/` or a plain name protects all below it.
     pub paths: Vec<String>,
@@ -50,16 +91,17 @@ pub(crate) enum CommandLine {
     Argv(Vec<String>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TestCommand {
     /// `test` is not set: a checkpoint refuses.
+    #[default]
     Unset,
     /// `test = false`: the project declares that it has no tests; checkpoints are `untested`.
     Declared,
     Run(CommandLine),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Checkpoint {
     pub test: TestCommand,
     /// The spec check; `scripts/verify-spec.sh` is used when this is unset and that file exists.
@@ -69,13 +111,24 @@ pub(crate) struct Checkpoint {
     pub allow_secrets: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AgentName {
+    #[default]
     Goose,
+    /// Any argv that reads the packet on standard input.
     Command,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+impl AgentName {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Goose => "goose",
+            Self::Command => "command",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Agent {
     pub name: AgentName,
     pub provider: Option<String>,
@@ -93,7 +146,7 @@ pub(crate) struct Agent {
     pub max_turns: u32,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Packet {
     pub max_chars: usize,
     /// Globs of sensitive paths besides the built-in ones.
@@ -114,27 +167,30 @@ pub(crate) struct Profile {
     pub deny: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cycle {
     pub attempts: u32,
     pub fix_rounds: u32,
     pub seal: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What unresolved tool failures mean while every check is green.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WhenGreen {
+    #[default]
     Trip,
+    /// Seal, and say so.
     Warn,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Breaker {
     pub across: u32,
     pub within: u32,
     pub when_green: WhenGreen,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Budget {
     pub run_usd: f64,
     pub run_tokens: u64,
@@ -152,15 +208,24 @@ pub(crate) struct Price {
     pub cache_write: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Drift {
     pub threshold: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Retention {
     pub runs: usize,
     pub discards: usize,
     pub age: Duration,
     pub bytes: u64,
+}
+
+impl Config {
+    /// The profile of this call.
+    pub(crate) fn active_profile(&self) -> &Profile {
+        self.profiles
+            .get(&self.profile)
+            .expect("load checks that the profile is there")
+    }
 }

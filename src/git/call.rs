@@ -26,7 +26,8 @@ impl<'a> Trusted<'a> {
         S: AsRef<OsStr>,
     {
         let mut call = Call::new(self.worktree.root.clone(), user_env());
-        call.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        call.args
+            .extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         call
     }
 }
@@ -50,7 +51,12 @@ pub(crate) struct Call {
 
 impl Call {
     pub(super) fn new(dir: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
-        Self { args: Vec::new(), env, dir, stdin: Vec::new() }
+        Self {
+            args: Vec::new(),
+            env,
+            dir,
+            stdin: Vec::new(),
+        }
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -63,13 +69,15 @@ impl Call {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self.args
+            .extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         self
     }
 
     pub(crate) fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.retain(|(k, _)| k != key.as_ref());
-        self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.env
+            .push((key.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -140,19 +148,39 @@ impl Call {
     }
 
     fn verb(&self) -> String {
-        let words: Vec<_> = self.args.iter().filter(|a| !a.as_encoded_bytes().starts_with(b"-")).take(1).collect();
-        words.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default()
+        let words: Vec<_> = self
+            .args
+            .iter()
+            .filter(|a| !a.as_encoded_bytes().starts_with(b"-"))
+            .take(1)
+            .collect();
+        words
+            .first()
+            .map(|w| w.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 }
 
 impl Output {
     /// git's last words, on one line.
     pub(crate) fn reason(&self) -> String {
-        let words: Vec<_> = self.stderr.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("hint:")).collect();
+        let words: Vec<_> = self
+            .stderr
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty() && !l.starts_with("hint:"))
+            .collect();
         match (words.as_slice(), self.code) {
             ([], Some(code)) => format!("exit {code}"),
             ([], None) => "ended by a signal".to_owned(),
-            (lines, _) => lines.iter().rev().take(3).rev().copied().collect::<Vec<_>>().join("; "),
+            (lines, _) => lines
+                .iter()
+                .rev()
+                .take(3)
+                .rev()
+                .copied()
+                .collect::<Vec<_>>()
+                .join("; "),
         }
     }
 }
@@ -183,7 +211,9 @@ fn user_env() -> Vec<(OsString, OsString)> {
         "GIT_SHALLOW_FILE",
         "GIT_COMMON_DIR",
     ];
-    let mut env: Vec<_> = std::env::vars_os().filter(|(k, _)| !LOCAL.iter().any(|l| k == l)).collect();
+    let mut env: Vec<_> = std::env::vars_os()
+        .filter(|(k, _)| !LOCAL.iter().any(|l| k == l))
+        .collect();
     env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     env.retain(|(k, _)| k != "LC_ALL" && k != "GIT_EDITOR");
     env.push(("LC_ALL".into(), "C.UTF-8".into()));

@@ -3,26 +3,36 @@
 
 mod attributes;
 mod call;
+pub(crate) mod hardened;
+mod settings;
 pub(crate) mod changes;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod patch;
 mod renames;
+pub(crate) mod hook_env;
 
 use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 pub(crate) use call::{Call, Output, Trusted};
 
-use crate::exit::Refusal;
+use crate::exit::{Exit, Refusal};
 
 /// A full object name.
 pub(crate) type Oid = gix::ObjectId;
 
 /// One worktree of one repository: where it is, and both ways to read it.
+#[derive(Debug)]
 pub(crate) struct Worktree {
     root: PathBuf,
     git_dir: PathBuf,
@@ -47,25 +57,43 @@ impl Worktree {
         let (git_dir, root) = found.into_repository_and_work_tree_directories();
         let Some(root) = root else {
             return Err(Refusal::new(
-                format!("{} is a bare repository: there is no worktree to work in", git_dir.display()),
+                format!(
+                    "{} is a bare repository: there is no worktree to work in",
+                    git_dir.display()
+                ),
                 "git worktree add ../work arkaint/SLUG, then run it there",
             )
             .into());
         };
-        let git_dir = git_dir.canonicalize().with_context(|| format!("resolving {}", git_dir.display()))?;
-        let root = root.canonicalize().with_context(|| format!("resolving {}", root.display()))?;
+        let git_dir = git_dir
+            .canonicalize()
+            .with_context(|| format!("resolving {}", git_dir.display()))?;
+        let root = root
+            .canonicalize()
+            .with_context(|| format!("resolving {}", root.display()))?;
         if trust != gix::sec::Trust::Full && !owner_is_accepted(&root) {
             return Err(Refusal::new(
                 format!("{} belongs to somebody else", root.display()),
-                format!("git config --global --add safe.directory {}", root.display()),
+                format!(
+                    "git config --global --add safe.directory {}",
+                    root.display()
+                ),
             )
             .into());
         }
         let common_dir = match std::fs::read_to_string(git_dir.join("commondir")) {
-            Ok(text) => git_dir.join(text.trim_end_matches('\n')).canonicalize().context("resolving commondir")?,
+            Ok(text) => git_dir
+                .join(text.trim_end_matches('\n'))
+                .canonicalize()
+                .context("resolving commondir")?,
             Err(_) => git_dir.clone(),
         };
-        Ok(Self { root, git_dir, common_dir, repo: OnceCell::new() })
+        Ok(Self {
+            root,
+            git_dir,
+            common_dir,
+            repo: OnceCell::new(),
+        })
     }
 
     /// The top folder of the worktree.
@@ -93,8 +121,11 @@ impl Worktree {
         if let Some(repo) = self.repo.get() {
             return Ok(repo);
         }
-        let mut repo = gix::open_opts(&self.git_dir, gix::open::Options::default().with(gix::sec::Trust::Full))
-            .with_context(|| format!("opening {}", self.git_dir.display()))?;
+        let mut repo = gix::open_opts(
+            &self.git_dir,
+            gix::open::Options::default().with(gix::sec::Trust::Full),
+        )
+        .with_context(|| format!("opening {}", self.git_dir.display()))?;
         repo.object_cache_size_if_unset(16 * 1024 * 1024);
         repo.objects.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(32 * 1024 * 1024)));
         Ok(self.repo.get_or_init(|| repo))
@@ -108,42 +139,210 @@ impl Worktree {
     /// The branch that HEAD is on (`refs/heads/...`, as bytes made text), or `None` when HEAD is detached. One small file is read.
     pub(crate) fn head_ref(&self) -> Result<Option<String>> {
         let head = std::fs::read_to_string(self.git_dir.join("HEAD")).context("reading HEAD")?;
-        Ok(head.strip_prefix("ref: ").map(|name| name.trim_end().to_owned()))
+        Ok(head
+            .strip_prefix("ref: ")
+            .map(|name| name.trim_end().to_owned()))
     }
 
     /// The short name of the branch HEAD is on: `arkaint/x` for `refs/heads/arkaint/x`.
     pub(crate) fn branch(&self) -> Result<Option<String>> {
-        Ok(self.head_ref()?.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()))
+        Ok(self
+            .head_ref()?
+            .map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()))
     }
 
     /// The commit at HEAD, or `None` on a branch without a commit.
     pub(crate) fn head(&self) -> Result<Option<Oid>> {
         let mut head = self.repo()?.head().context("reading HEAD")?;
-        Ok(head.try_peel_to_id().context("resolving HEAD")?.map(gix::Id::detach))
+        Ok(head
+            .try_peel_to_id()
+            .context("resolving HEAD")?
+            .map(gix::Id::detach))
     }
 
     /// The bytes of `path` (from the worktree root, `/` between folders) in the tree of `commit`; `None` when it is not there or is no file.
     pub(crate) fn blob_at(&self, commit: Oid, path: &str) -> Result<Option<Vec<u8>>> {
-        let tree = self.repo()?.find_commit(commit)?.tree().context("reading a tree")?;
+        let tree = self
+            .repo()?
+            .find_commit(commit)?
+            .tree()
+            .context("reading a tree")?;
         match tree.lookup_entry_by_path(path)? {
             Some(entry) if entry.mode().is_blob() => Ok(Some(entry.object()?.data.clone())),
             _ => Ok(None),
         }
     }
 
+    /// Is the checkout sparse (by the user's configuration)?
+    pub(crate) fn is_sparse(&self) -> Result<bool> {
+        Ok(self
+            .repo()?
+            .config_snapshot()
+            .boolean("core.sparseCheckout")
+            .unwrap_or(false))
+    }
+
     /// The tree of `commit`.
     pub(crate) fn tree_of(&self, commit: Oid) -> Result<Oid> {
-        Ok(self.repo()?.find_commit(commit)?.tree_id().context("reading a commit")?.detach())
+        Ok(self
+            .repo()?
+            .find_commit(commit)?
+            .tree_id()
+            .context("reading a commit")?
+            .detach())
     }
+}
+
+/// Moves one direct ref if it still is what was expected.
+pub(crate) fn move_ref(
+    repo: &gix::Repository,
+    name: &str,
+    to: Oid,
+    expected: PreviousValue,
+    why: &str,
+) -> Result<()> {
+    let edit = RefEdit {
+        change: Change::Update {
+            log: LogChange {
+                mode: RefLog::AndReference,
+                force_create_reflog: false,
+                message: why.into(),
+            },
+            expected,
+            new: gix::refs::Target::Object(to),
+        },
+        name: name
+            .try_into()
+            .with_context(|| format!("{name} is no ref name"))?,
+        deref: false,
+    };
+    let mut repo = repo.clone();
+    repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)
+        .context("reading the identity")?;
+    repo.edit_reference(edit)
+        .with_context(|| format!("moving {name}"))?;
+    Ok(())
+}
+
+/// The identity of commits that are nobody's work: archives.
+const ARKAINT: (&str, &str) = ("Arkaint", "arkaint@localhost");
+
+/// A commit by Arkaint itself at the present time. Writes no ref.
+pub(crate) fn commit_as_arkaint(
+    repo: &gix::Repository,
+    message: &str,
+    tree: Oid,
+    parents: Vec<Oid>,
+) -> Result<Oid> {
+    let stamp = gix::date::Time::now_utc().to_string();
+    let who = gix::actor::SignatureRef {
+        name: ARKAINT.0.into(),
+        email: ARKAINT.1.into(),
+        time: &stamp,
+    };
+    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
+}
+
+/// A commit by the user (or by Arkaint, where nobody is configured) at the present time: gix keeps the time of when the repository was
+/// opened. Writes no ref.
+pub(crate) fn commit_as_user(
+    repo: &gix::Repository,
+    message: &str,
+    tree: Oid,
+    parents: Vec<Oid>,
+) -> Result<Oid> {
+    let mut repo = repo.clone();
+    let stamp = gix::date::Time::now_utc().to_string();
+    let who = repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)?;
+    let (name, email) = (who.name.to_owned(), who.email.to_owned());
+    let who = gix::actor::SignatureRef {
+        name: name.as_ref(),
+        email: email.as_ref(),
+        time: &stamp,
+    };
+    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
+}
+
+/// Creates a lock file of git's (`index.lock`), waiting two seconds for one that is held.
+///
+/// # Errors
+/// A [`Refusal`] that names the lock and its age; it is never removed here.
+pub(crate) fn lock_file(path: &Path) -> Result<File> {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(file) => return Ok(file),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let age = path
+                    .metadata()
+                    .and_then(|m| m.modified())
+                    .ok()
+                    .and_then(|t| t.elapsed().ok())
+                    .unwrap_or_default();
+                return Err(Refusal::with_exit(
+                    Exit::Person,
+                    format!("{} is held since {} s", path.display(), age.as_secs()),
+                    format!(
+                        "end the git command that holds it; if none runs: rm {}",
+                        path.display()
+                    ),
+                )
+                .into());
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("creating {}", path.display()));
+            }
+        }
+    }
+}
+
+/// Object names in JSON.
+pub(crate) mod oid_text {
+    use super::Oid;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(oid: &Oid, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(oid)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Oid, D::Error> {
+        let text = String::deserialize(from)?;
+        Oid::from_hex(text.as_bytes()).map_err(D::Error::custom)
+    }
+}
+
+/// The pathspec that leaves out `path` (bytes as git has them) and all below it, whatever characters it holds.
+pub(crate) fn exclude_pathspec(path: &[u8]) -> OsString {
+    OsString::from_vec([b":(exclude,top,literal)", path].concat())
+}
+
+/// The entries of a `-z` listing that are folders (nested repositories in `ls-files -o`), without their trailing `/`.
+pub(crate) fn folders_in(listing: &[u8]) -> Vec<Vec<u8>> {
+    listing
+        .split(|b| *b == 0)
+        .filter_map(|entry| entry.strip_suffix(b"/"))
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// Does the user's git accept this owner (`safe.directory`)? Asked only when the owner differs.
 fn owner_is_accepted(root: &Path) -> bool {
-    duct::cmd("git", ["-C".as_ref(), root.as_os_str(), "rev-parse".as_ref(), "--git-dir".as_ref()])
-        .stdin_null()
-        .stdout_null()
-        .stderr_null()
-        .unchecked()
-        .run()
-        .is_ok_and(|out| out.status.success())
+    duct::cmd(
+        "git",
+        [
+            "-C".as_ref(),
+            root.as_os_str(),
+            "rev-parse".as_ref(),
+            "--git-dir".as_ref(),
+        ],
+    )
+    .stdin_null()
+    .stdout_null()
+    .stderr_null()
+    .unchecked()
+    .run()
+    .is_ok_and(|out| out.status.success())
 }

@@ -1,1 +1,11 @@
-//! x
+//! What is remembered: checkpoint commits with their trailers and chain, and the notes ref with one record a line. It makes no
+//! decisions and knows no agent.
+
+pub(crate) mod checkpoint;
+pub(crate) mod message;
+pub(crate) mod notes;
+pub(crate) mod record;
+pub(crate) mod walk;
+
+pub(crate) use checkpoint::{Checkpoint, Status};
+pub(crate) use record::{Kind, Record};

@@ -7,17 +7,8 @@ use std::io::{IsTerminal, Write};
 use owo_colors::{OwoColorize, Style};
 use serde_json::Value;
 
+use crate::cli::Color;
 use crate::{secret, text};
-
-/// When to colour, as `--color` says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
 
 /// The printer: one per process.
 #[derive(Clone, Debug)]
@@ -71,7 +62,11 @@ impl Ui {
     /// A result line with a tone.
     pub(crate) fn out_toned(&self, tone: Tone, line: impl AsRef<str>) {
         let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "{}", Self::paint(self.out_color, tone, line.as_ref()));
+        let _ = writeln!(
+            stdout,
+            "{}",
+            Self::paint(self.out_color, tone, line.as_ref())
+        );
     }
 
     /// The one JSON document of a `--json` call; every string in it is redacted.
@@ -102,19 +97,35 @@ impl Ui {
 
     /// A warning; `-q` does not hide it.
     pub(crate) fn warn(&self, line: impl AsRef<str>) {
-        Self::err_line(self.err_color, Tone::Warn, &format!("warning: {}", line.as_ref()));
+        Self::err_line(
+            self.err_color,
+            Tone::Warn,
+            &format!("warning: {}", line.as_ref()),
+        );
     }
 
     /// An error and its hints, one line each.
     pub(crate) fn error(&self, cause: &str, hints: &[String]) {
-        Self::err_line(self.err_color, Tone::Bad, &format!("arkaint: {}", text::visible_line(cause)));
+        Self::err_line(
+            self.err_color,
+            Tone::Bad,
+            &format!("arkaint: {}", text::visible_line(cause)),
+        );
         for hint in hints {
-            Self::err_line(self.err_color, Tone::Plain, &format!("hint: {}", text::visible_line(hint)));
+            Self::err_line(
+                self.err_color,
+                Tone::Plain,
+                &format!("hint: {}", text::visible_line(hint)),
+            );
         }
     }
 
     fn err_line(color: bool, tone: Tone, line: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{}", Self::paint(color, tone, line));
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "{}",
+            Self::paint(color, tone, line)
+        );
     }
 
     fn paint(color: bool, tone: Tone, line: &str) -> String {
@@ -127,7 +138,11 @@ impl Ui {
             Tone::Bad => Style::new().red(),
             Tone::Dim => Style::new().dimmed(),
         };
-        if color { clean.style(style).to_string() } else { clean }
+        if color {
+            clean.style(style).to_string()
+        } else {
+            clean
+        }
     }
 }
 

@@ -26,7 +26,13 @@ pub struct Ran {
 impl Ran {
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 
@@ -49,7 +55,10 @@ impl From<Output> for Ran {
 impl Sandbox {
     /// A HOME with an identity, and an empty repository on `main` with one commit (`README.md`).
     pub fn new() -> Self {
-        let temp = tempfile::Builder::new().prefix("arkaint-it-").tempdir().unwrap();
+        let temp = tempfile::Builder::new()
+            .prefix("arkaint-it-")
+            .tempdir()
+            .unwrap();
         let root = temp.path().canonicalize().unwrap();
         let (home, repo) = (root.join("home"), root.join("repo"));
         fs::create_dir_all(&home).unwrap();
@@ -59,7 +68,11 @@ impl Sandbox {
             "[user]\n\tname = Test User\n\temail = test@example.invalid\n[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n",
         )
         .unwrap();
-        let sandbox = Self { _temp: temp, home, repo };
+        let sandbox = Self {
+            _temp: temp,
+            home,
+            repo,
+        };
         sandbox.git(["init", "-q", "-b", "main"]);
         sandbox.write("README.md", "# project\n");
         sandbox.git(["add", "-A"]);
@@ -95,7 +108,10 @@ impl Sandbox {
 
     /// The folder of the binaries under test.
     pub fn bin() -> PathBuf {
-        Path::new(env!("CARGO_BIN_EXE_git-arkaint")).parent().unwrap().to_path_buf()
+        Path::new(env!("CARGO_BIN_EXE_git-arkaint"))
+            .parent()
+            .unwrap()
+            .to_path_buf()
     }
 
     /// A command with a clean environment: own HOME, PATH = the binaries under test, then the system's, fixed locale and zone.
@@ -118,7 +134,8 @@ impl Sandbox {
 
     /// PATH of the sandbox: the binaries under test, then where git, sh and the tools of the machine are.
     pub fn path(&self) -> String {
-        let system = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+        let system =
+            std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
         format!("{}:{system}", Self::bin().display())
     }
 
@@ -128,7 +145,11 @@ impl Sandbox {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.command(env!("CARGO_BIN_EXE_git-arkaint")).args(args).output().unwrap().into()
+        self.command(env!("CARGO_BIN_EXE_git-arkaint"))
+            .args(args)
+            .output()
+            .unwrap()
+            .into()
     }
 
     /// `git ARGS` in the repository; it must succeed. Returns stdout without the last newline.
@@ -140,7 +161,10 @@ impl Sandbox {
     {
         let ran = self.try_git(args);
         assert_eq!(ran.code, Some(0), "git: {}", ran.stderr);
-        ran.stdout.strip_suffix('\n').unwrap_or(&ran.stdout).to_owned()
+        ran.stdout
+            .strip_suffix('\n')
+            .unwrap_or(&ran.stdout)
+            .to_owned()
     }
 
     /// `git ARGS` in the repository, however it ends.
@@ -155,7 +179,12 @@ impl Sandbox {
     /// A shell script in the repository; it must succeed.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
-        let ran: Ran = self.command("bash").args(["-euc", script]).output().unwrap().into();
+        let ran: Ran = self
+            .command("bash")
+            .args(["-euc", script])
+            .output()
+            .unwrap()
+            .into();
         assert_eq!(ran.code, Some(0), "sh: {}\n{}", ran.stdout, ran.stderr);
         ran.stdout
     }

@@ -1,0 +1,116 @@
+//! What was put away: the archives as a person names them. Reads refs and commits only; pruning removes refs by count and age.
+
+use anyhow::{Context, Result};
+use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
+
+use super::REFS;
+use crate::config::Retention;
+use crate::exit::Refusal;
+use crate::git::{Oid, Worktree};
+
+/// One archive.
+#[derive(Clone, Debug)]
+pub(crate) struct Archive {
+    /// `RUN/N`.
+    pub id: String,
+    pub commit: Oid,
+    pub tree: Oid,
+    /// The commit that HEAD was at.
+    pub base: Option<Oid>,
+    /// One line: why it was made.
+    pub why: String,
+    /// Seconds since 1970.
+    pub seconds: i64,
+}
+
+/// All archives of the repository, newest first.
+pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Archive>> {
+    let repo = worktree.repo()?;
+    let mut found = Vec::new();
+    for reference in repo.references()?.prefixed(REFS)? {
+        let reference = reference
+            .map_err(|e| anyhow::anyhow!("{e}"))
+            .context("reading an archive ref")?;
+        let Some(commit) = reference.target().try_id().map(gix::oid::to_owned) else {
+            continue;
+        };
+        let name = reference.name().as_bstr().to_string();
+        let Ok(object) = repo.find_commit(commit) else {
+            continue;
+        };
+        let decoded = object.decode()?;
+        let why = decoded
+            .message()
+            .body
+            .map(|b| String::from_utf8_lossy(b.as_ref()).trim().to_owned())
+            .unwrap_or_default();
+        found.push(Archive {
+            id: name.trim_start_matches(REFS).to_owned(),
+            commit,
+            tree: decoded.tree(),
+            base: decoded.parents().next(),
+            why,
+            seconds: decoded.time().map_or(0, |t| t.seconds),
+        });
+    }
+    let number = |id: &str| {
+        id.rsplit('/')
+            .next()
+            .and_then(|n| n.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    found.sort_by(|a, b| (b.seconds, number(&b.id), &b.id).cmp(&(a.seconds, number(&a.id), &a.id)));
+    Ok(found)
+}
+
+/// The archive that `id` names: `RUN/N`, or `RUN` for the last of a run.
+///
+/// # Errors
+/// A [`Refusal`] when there is none.
+pub(crate) fn find(worktree: &Worktree, id: &str) -> Result<Archive> {
+    let id = id.trim_start_matches(REFS);
+    let all = all(worktree)?;
+    let found = all.iter().find(|a| a.id == id).or_else(|| {
+        all.iter()
+            .find(|a| a.id.rsplit_once('/').is_some_and(|(run, _)| run == id))
+    });
+    found.cloned().ok_or_else(|| {
+        Refusal::new(
+            format!("no archive is named {id}"),
+            "git arkaint discarded list",
+        )
+        .into()
+    })
+}
+
+/// Drops archives beyond the retention's count or age. The newest, and those of `keep_run`, always stay. Returns how many went.
+pub(crate) fn prune(worktree: &Worktree, retention: &Retention, keep_run: &str) -> Result<usize> {
+    let repo = worktree.repo()?;
+    let now = jiff::Timestamp::now().as_second();
+    let age = i64::try_from(retention.age.as_secs()).unwrap_or(i64::MAX);
+    let mut dropped = 0;
+    for (place, archive) in all(worktree)?.iter().enumerate() {
+        let ours = archive
+            .id
+            .rsplit_once('/')
+            .is_some_and(|(run, _)| run == keep_run);
+        if place == 0 || ours || (place < retention.discards.max(1) && now - archive.seconds <= age)
+        {
+            continue;
+        }
+        let edit = RefEdit {
+            change: Change::Delete {
+                expected: PreviousValue::MustExistAndMatch(archive.commit.into()),
+                log: RefLog::AndReference,
+            },
+            name: format!("{REFS}{}", archive.id)
+                .try_into()
+                .context("naming an archive ref")?,
+            deref: false,
+        };
+        repo.edit_reference(edit)
+            .with_context(|| format!("dropping archive {}", archive.id))?;
+        dropped += 1;
+    }
+    Ok(dropped)
+}

@@ -1,0 +1,111 @@
+//! Bringing an archive back: into the worktree over what is there (which is archived first), or on a new branch.
+
+use anyhow::{Context, Result, bail};
+use gix::bstr::BStr;
+use gix::refs::transaction::PreviousValue;
+
+use super::list::Archive;
+use super::{Order, Snapshot};
+use crate::exit::Refusal;
+use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{self, Worktree};
+
+/// Puts what `archive` changed against the commit that it was made on into the worktree: all of it, or what lies at or below `paths`
+/// (from the worktree's root). The user's index stays as it is. Returns the archive of what was there and the paths written.
+pub(crate) fn into_worktree(
+    git: &Hardened<'_>,
+    archive: &Archive,
+    paths: &[Vec<u8>],
+    run: &str,
+) -> Result<(Snapshot, Vec<Vec<u8>>)> {
+    let repo = git.worktree().repo()?;
+    super::verify(git, archive.commit)?;
+    let base = match archive.base {
+        Some(base) => git.worktree().tree_of(base)?,
+        None => repo.empty_tree().id,
+    };
+    let mut wanted = git.changed_paths(base, archive.tree)?;
+    if !paths.is_empty() {
+        let below = |path: &[u8], top: &[u8]| {
+            path.strip_prefix(top)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        wanted.retain(|path| paths.iter().any(|top| below(path, top)));
+    }
+    if wanted.is_empty() {
+        return Err(Refusal::new(
+            format!("archive {} changed none of that", archive.id),
+            format!("git arkaint discarded show {}", archive.id),
+        )
+        .into());
+    }
+    let why = format!("before restoring {}", archive.id);
+    for attempt in 1.. {
+        let now = super::take(
+            git,
+            Order {
+                run,
+                why: &why,
+                rules_of: Some(archive.tree),
+                also: &[],
+            },
+        )?;
+        let mut editor = repo.edit_tree(now.tree)?;
+        let from = repo.find_tree(archive.tree)?;
+        for path in &wanted {
+            match from.lookup_entry(path.split(|b| *b == b'/'))? {
+                Some(entry) => {
+                    editor.upsert(BStr::new(path), entry.mode().kind(), entry.object_id())?
+                }
+                None => editor.remove(BStr::new(path))?,
+            };
+        }
+        let to = editor.write()?.detach();
+        let out = git
+            .call(Attributes::Raw, ["read-tree", "-m", "-u"])
+            .args([now.tree.to_string(), to.to_string()])
+            .output()?;
+        if out.code == Some(0) {
+            return Ok((now, wanted));
+        }
+        if attempt >= 3 {
+            bail!(
+                "files keep changing while they are restored: {}",
+                out.reason()
+            );
+        }
+    }
+    unreachable!("the loop returns or fails")
+}
+
+/// Makes `branch` at the archive's commit; worktree and index stay as they are.
+pub(crate) fn on_branch(worktree: &Worktree, archive: &Archive, branch: &str) -> Result<()> {
+    let name = format!("refs/heads/{branch}");
+    if !worktree
+        .git()
+        .call(["check-ref-format", "--branch", branch])
+        .succeeds()?
+    {
+        return Err(Refusal::new(
+            format!("{branch} is no branch name"),
+            "git arkaint discarded restore ID --branch arkaint/NAME",
+        )
+        .into());
+    }
+    let repo = worktree.repo()?;
+    if repo.try_find_reference(&name)?.is_some() {
+        return Err(Refusal::new(
+            format!("branch {branch} exists"),
+            "git arkaint discarded restore ID --branch OTHER-NAME",
+        )
+        .into());
+    }
+    git::move_ref(
+        repo,
+        &name,
+        archive.commit,
+        PreviousValue::MustNotExist,
+        "arkaint: restore",
+    )
+    .context("making the branch")
+}

@@ -1,0 +1,275 @@
+//! The switch back: archive, verify, change only what differs, compare. By a two-tree switch from the archived state, so that a file
+//! that changed after the archive is noticed and archived again, never overwritten.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use gix::refs::transaction::PreviousValue;
+
+use super::{Order, Snapshot, ignored::Rules};
+use crate::exit::{Exit, Refusal};
+use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{self, Oid};
+
+/// How often a file that changes under our hands is archived again before giving up.
+const TRIES: u32 = 3;
+
+/// The state to go back to.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Target {
+    /// Where the branch goes.
+    #[serde(with = "git::oid_text")]
+    pub commit: Oid,
+    /// What the worktree shall hold.
+    #[serde(with = "git::oid_text")]
+    pub tree: Oid,
+    /// `tree` holds the bytes as they were on disk (an archive), not as git stores them.
+    pub raw: bool,
+    /// The user's index at that time; without it the index becomes `tree`.
+    pub index: Option<PathBuf>,
+}
+
+/// What a rollback did.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub archive: Snapshot,
+    /// Paths written or removed.
+    pub changed: usize,
+    /// Nested repositories moved away: from, to.
+    pub moved: Vec<(String, PathBuf)>,
+    /// Paths where the worktree is not as the target says.
+    pub differs: Vec<String>,
+}
+
+/// Archives what is there, then makes worktree, index and `branch` (full ref name) what `target` says.
+/// `nested_before`: nested repositories that were there before the run; others move to a kept folder. `None` = leave all.
+///
+/// # Errors
+/// When the archive cannot be made or verified, or the target's objects are not whole: then nothing was rolled back.
+pub(crate) fn roll_back(
+    git: &Hardened<'_>,
+    order: Order<'_>,
+    target: &Target,
+    branch: &str,
+    nested_before: Option<&[Vec<u8>]>,
+) -> Result<Report> {
+    let worktree = git.worktree();
+    let attributes = if target.raw {
+        Attributes::Raw
+    } else {
+        Attributes::AsCommitted
+    };
+    super::verify(git, target.commit).map_err(|error| {
+        Refusal::with_exit(
+            Exit::Person,
+            format!("the state to go back to is damaged, nothing was rolled back: {error:#}"),
+            "git fsck --full, then fetch the missing objects from a clone",
+        )
+    })?;
+    let mut moved = Vec::new();
+    for attempt in 1.. {
+        let archive = super::take(
+            git,
+            Order {
+                rules_of: Some(target.tree),
+                ..order
+            },
+        )?;
+        if let Some(before) = nested_before {
+            for nested in archive.nested.iter().filter(|n| !before.contains(n)) {
+                moved.push(keep_aside(git, order.run, nested)?);
+            }
+        }
+        let stay = ignored_by_target(git, target.tree, archive.tree)?;
+        let from = without(git, archive.tree, &stay)?;
+        let names = [from.to_string(), target.tree.to_string()];
+        let out = git
+            .call(attributes, ["read-tree", "-m", "-u"])
+            .args(&names)
+            .output()?;
+        if out.code == Some(0) {
+            if !stay.is_empty() {
+                let mut list = stay.join(&0);
+                list.push(0);
+                git.call(
+                    attributes,
+                    ["update-index", "--force-remove", "-z", "--stdin"],
+                )
+                .stdin(list)
+                .run()?;
+            }
+            let changed = git.changed_paths(from, target.tree)?.len();
+            remove_empty_folders(git)?;
+            install_index(worktree, target.index.as_deref().unwrap_or(&git.index()))?;
+            let repo = worktree.repo()?;
+            let now = repo
+                .try_find_reference(branch)?
+                .and_then(|r| r.target().try_id().map(gix::oid::to_owned));
+            if now != Some(target.commit) {
+                let expected = now.map_or(PreviousValue::MustNotExist, |now| {
+                    PreviousValue::MustExistAndMatch(now.into())
+                });
+                git::move_ref(repo, branch, target.commit, expected, "arkaint: rollback")?;
+            }
+            let differs = compare(git, target, attributes, &stay)?;
+            return Ok(Report {
+                archive,
+                changed,
+                moved,
+                differs,
+            });
+        }
+        if attempt >= TRIES {
+            bail!(
+                "files keep changing while they are rolled back ({}); all of them are in archive {}",
+                out.reason(),
+                archive.id
+            );
+        }
+    }
+    unreachable!("the loop returns or fails")
+}
+
+/// Paths of the archive that the target does not have and whose ignore rules hide them: they stay on disk.
+fn ignored_by_target(git: &Hardened<'_>, target: Oid, archive: Oid) -> Result<Vec<Vec<u8>>> {
+    let listed = git
+        .call(
+            Attributes::Raw,
+            [
+                "diff-tree",
+                "-r",
+                "-z",
+                "--name-only",
+                "--no-renames",
+                "--diff-filter=A",
+            ],
+        )
+        .args([target.to_string(), archive.to_string()])
+        .bytes()?;
+    let mut stay = Vec::new();
+    let mut rules: Option<Rules<'_>> = None;
+    for path in listed.split(|b| *b == 0).filter(|p| !p.is_empty()) {
+        let rules = match &mut rules {
+            Some(rules) => rules,
+            none => none.insert(Rules::of(git.worktree().repo()?, target)?),
+        };
+        if rules.ignore(path)? {
+            stay.push(path.to_vec());
+        }
+    }
+    Ok(stay)
+}
+
+/// `tree` without these paths.
+fn without(git: &Hardened<'_>, tree: Oid, paths: &[Vec<u8>]) -> Result<Oid> {
+    if paths.is_empty() {
+        return Ok(tree);
+    }
+    let mut editor = git.worktree().repo()?.edit_tree(tree)?;
+    for path in paths {
+        editor.remove(gix::bstr::BStr::new(path))?;
+    }
+    Ok(editor.write()?.detach())
+}
+
+/// Puts `from` in the place of the user's index, under git's own lock.
+pub(crate) fn install_index(worktree: &git::Worktree, from: &Path) -> Result<()> {
+    let index = worktree.git_dir().join("index");
+    let bytes = fs::read(from).context("reading the private index")?;
+    if fs::read(&index).is_ok_and(|now| now == bytes) {
+        return Ok(());
+    }
+    let lock = worktree.git_dir().join("index.lock");
+    let mut file = git::lock_file(&lock)?;
+    let written = file
+        .write_all(&bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&lock, &index));
+    if written.is_err() {
+        let _ = fs::remove_file(&lock);
+    }
+    written.context("writing the index")
+}
+
+/// Removes untracked folders that hold nothing at all, as `git clean -d` would.
+fn remove_empty_folders(git: &Hardened<'_>) -> Result<()> {
+    let listed = git
+        .call(
+            Attributes::Raw,
+            ["ls-files", "-o", "--exclude-standard", "--directory", "-z"],
+        )
+        .bytes()?;
+    for folder in git::folders_in(&listed) {
+        let path = git
+            .worktree()
+            .root()
+            .join(std::ffi::OsStr::from_bytes(&folder));
+        if path.join(".git").symlink_metadata().is_err() {
+            remove_if_empty(&path);
+        }
+    }
+    Ok(())
+}
+
+fn remove_if_empty(folder: &Path) {
+    let Ok(children) = folder.read_dir() else {
+        return;
+    };
+    for child in children.flatten() {
+        if child.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_if_empty(&child.path());
+        }
+    }
+    // Refuses a folder that holds anything: the answer is the test.
+    let _ = fs::remove_dir(folder);
+}
+
+/// Moves a repository that was born in the run to the kept folder of the common git directory.
+fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
+    let name = String::from_utf8_lossy(nested).into_owned();
+    let from = git
+        .worktree()
+        .root()
+        .join(std::ffi::OsStr::from_bytes(nested));
+    let kept = git.worktree().common_dir().join("arkaint/kept").join(run);
+    fs::create_dir_all(&kept).context("making the kept folder")?;
+    let flat = name.replace('/', "%");
+    let to = (0..)
+        .map(|n| {
+            if n == 0 {
+                kept.join(&flat)
+            } else {
+                kept.join(format!("{flat}.{n}"))
+            }
+        })
+        .find(|p| !p.exists());
+    let to = to.expect("numbers do not end");
+    fs::rename(&from, &to)
+        .with_context(|| format!("moving the nested repository {name} to {}", to.display()))?;
+    Ok((name, to))
+}
+
+fn compare(
+    git: &Hardened<'_>,
+    target: &Target,
+    attributes: Attributes,
+    stay: &[Vec<u8>],
+) -> Result<Vec<String>> {
+    let scratch = git.index().with_extension("compare");
+    fs::copy(git.index(), &scratch).context("copying the private index")?;
+    let compared = git.content_tree(&scratch, attributes);
+    let _ = fs::remove_file(&scratch);
+    let (tree, _) = compared.context("comparing the worktree after the rollback")?;
+    if tree == target.tree {
+        return Ok(Vec::new());
+    }
+    let differs = git.changed_paths(target.tree, tree)?;
+    Ok(differs
+        .iter()
+        .filter(|p| !stay.contains(p))
+        .map(|p| String::from_utf8_lossy(p).into_owned())
+        .collect())
+}

@@ -1,0 +1,75 @@
+//! `git arkaint init --undo`: takes back what `init` did, and nothing that the user made of it. The ledger and a committed `arkaint.toml` stay.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::record::Record;
+use super::{detect, exclude, is_ignored, notes};
+use crate::command::status_config::committed;
+use crate::config::{self, FILE};
+use crate::exit::Exit;
+use crate::git::Worktree;
+use crate::hooks;
+use crate::ui::{Tone, Ui};
+
+pub(super) fn run(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+    let record = Record::find(worktree)?;
+    let mut did = hooks::uninstall(worktree)?.lines;
+    did.extend(notes::remove(worktree, record.as_ref())?);
+    did.extend(exclude::remove(worktree, record.as_ref())?);
+    did.extend(remove_file(worktree, record.as_ref())?);
+    if let Some(record) = record {
+        notes::restore_bytes(worktree, &record)?;
+        record.forget()?;
+    }
+    if worktree.root().join(".arkaint").is_dir() {
+        did.push(".arkaint/: kept; rm -r .arkaint removes the scratch of past runs".to_owned());
+    }
+    if did.is_empty() {
+        did.push("nothing of init's is here".to_owned());
+    }
+    for line in &did {
+        ui.say(Tone::Plain, line);
+    }
+    if ui.is_json() {
+        ui.json(&json!({ "v": 1, "did": did }));
+    }
+    Ok(Exit::Done)
+}
+
+/// Removes an `arkaint.toml` that nobody has changed, staged or committed.
+fn remove_file(worktree: &Worktree, record: Option<&Record>) -> Result<Option<String>> {
+    let path = worktree.root().join(FILE);
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return Ok(None);
+    }
+    if committed(worktree)?.is_some() {
+        return Ok(Some(format!("{FILE}: kept, it is committed")));
+    }
+    if worktree
+        .git()
+        .call(["ls-files", "--error-unmatch", "--", FILE])
+        .succeeds()?
+    {
+        return Ok(Some(format!(
+            "{FILE}: kept, it is staged; git rm -f {FILE} removes it"
+        )));
+    }
+    let bytes = fs::read(&path).with_context(|| format!("reading {FILE}"))?;
+    let ours = if let Some(record) = record {
+        record.is_ours(&bytes)
+    } else {
+        let tests = detect::detect(worktree.root(), &|path| is_ignored(worktree, path));
+        let found = tests
+            .as_ref()
+            .map(|t| (t.command.as_str(), t.from.as_str()));
+        bytes == config::template(found).as_bytes()
+    };
+    if !ours {
+        return Ok(Some(format!("{FILE}: kept, it is not as init wrote it")));
+    }
+    fs::remove_file(&path).with_context(|| format!("removing {FILE}"))?;
+    Ok(Some(format!("{FILE}: removed")))
+}

@@ -1,0 +1,378 @@
+//! Git that nothing in the repository can steer: private git directories with a configuration of our own, the real object store, a
+//! private index. Used from a launch until the check after it, and for every archive and rollback. It runs no hook of anybody, no
+//! file system monitor, and no filter but those that the operator had before the launch.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::call::Call;
+use super::{Oid, Worktree};
+
+/// Keys of the operator's configuration that decide how bytes get from the object store to disk and back.
+const COPIED: [&str; 12] = [
+    "core.filemode",
+    "core.symlinks",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.autocrlf",
+    "core.eol",
+    "core.bigfilethreshold",
+    "core.compression",
+    "core.longpaths",
+    "core.protectntfs",
+    "core.protecthfs",
+    "core.checkroundtripencoding",
+];
+
+/// The private git directories of one worktree, as made by [`Hardened::prepare`].
+#[derive(Debug)]
+pub(crate) struct Hardened<'a> {
+    worktree: &'a Worktree,
+    dir: PathBuf,
+}
+
+/// Which attributes hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attributes {
+    /// None: bytes are stored and written as they are.
+    Raw,
+    /// Those of the tree that is written, with the operator's drivers.
+    AsCommitted,
+}
+
+impl<'a> Hardened<'a> {
+    /// Makes the private directories anew from the user's present configuration and ignore files. Call it only while both can be trusted.
+    pub(crate) fn prepare(worktree: &'a Worktree) -> Result<Self> {
+        let dir = worktree.state_dir().join("private");
+        let config = config_text(worktree)?;
+        let exclude = exclude_text(worktree)?;
+        fs::create_dir_all(worktree.state_dir()).context("making the state folder")?;
+        for attributes in [Attributes::Raw, Attributes::AsCommitted] {
+            let home = dir.join(attributes.folder());
+            let fresh = worktree
+                .state_dir()
+                .join(format!("private.{}.new", attributes.folder()));
+            if fresh.exists() {
+                fs::remove_dir_all(&fresh).context("clearing a half-made private git directory")?;
+            }
+            for folder in ["refs", "objects", "info"] {
+                fs::create_dir_all(fresh.join(folder)).context("making a private git directory")?;
+            }
+            fs::write(fresh.join("HEAD"), "ref: refs/heads/arkaint-private\n")?;
+            fs::write(fresh.join("config"), &config)?;
+            fs::write(fresh.join("info/exclude"), &exclude)?;
+            if attributes == Attributes::Raw {
+                // The highest word on attributes in every version of git; `--attr-source` came only with 2.41.
+                fs::write(
+                    fresh.join("info/attributes"),
+                    "* -text -eol -filter -ident -working-tree-encoding -diff\n",
+                )?;
+            }
+            if home.exists() {
+                fs::remove_dir_all(&home).context("replacing a private git directory")?;
+            }
+            fs::create_dir_all(&dir)?;
+            fs::rename(&fresh, &home).context("placing a private git directory")?;
+        }
+        Ok(Self { worktree, dir })
+    }
+
+    /// The directories that the last [`Hardened::prepare`] made, when they are whole.
+    pub(crate) fn existing(worktree: &'a Worktree) -> Option<Self> {
+        let dir = worktree.state_dir().join("private");
+        let whole = [Attributes::Raw, Attributes::AsCommitted]
+            .iter()
+            .all(|a| dir.join(a.folder()).join("HEAD").is_file());
+        whole.then_some(Self { worktree, dir })
+    }
+
+    pub(crate) fn worktree(&self) -> &'a Worktree {
+        self.worktree
+    }
+
+    /// The private index that follows the worktree from launch to launch.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    /// A call with the private index.
+    pub(crate) fn call<I, S>(&self, attributes: Attributes, args: I) -> Call
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.call_on(&self.index(), attributes, args)
+    }
+
+    /// A call with another index file.
+    pub(crate) fn call_on<I, S>(&self, index: &Path, attributes: Attributes, args: I) -> Call
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let keep = |name: &str| std::env::var_os(name).map(|value| (OsString::from(name), value));
+        let mut env: Vec<(OsString, OsString)> = ["PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME"]
+            .into_iter()
+            .filter_map(keep)
+            .collect();
+        let mut set = |name: &str, value: &OsStr| env.push((name.into(), value.to_owned()));
+        set("GIT_DIR", self.dir.join(attributes.folder()).as_os_str());
+        set("GIT_WORK_TREE", self.worktree.root().as_os_str());
+        set(
+            "GIT_OBJECT_DIRECTORY",
+            self.worktree.common_dir().join("objects").as_os_str(),
+        );
+        set("GIT_INDEX_FILE", index.as_os_str());
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_GRAFT_FILE", "/dev/null"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_EDITOR", ":"),
+            ("LC_ALL", "C"),
+        ] {
+            set(name, OsStr::new(value));
+        }
+        Call::new(self.worktree.root().to_owned(), env).args(args)
+    }
+
+    /// Starts the private index from the user's own, so that unchanged files need not be read again. Call it only before a launch.
+    /// Bits by which an index hides changes are not taken over unless the checkout is sparse.
+    pub(crate) fn seed_index(&self) -> Result<()> {
+        let theirs = self.worktree.git_dir().join("index");
+        let ours = self.index();
+        if !theirs.exists() {
+            return self.call(Attributes::Raw, ["read-tree", "--empty"]).run();
+        }
+        let fresh = ours.with_extension("new");
+        fs::copy(&theirs, &fresh).context("copying the index")?;
+        fs::rename(&fresh, &ours).context("copying the index")?;
+        let tags = self
+            .worktree
+            .git()
+            .call(["ls-files", "-v", "-z"])
+            .env("GIT_INDEX_FILE", &ours)
+            .bytes()?;
+        let hidden = |entry: &&[u8]| entry.len() > 2 && entry[0].is_ascii_lowercase();
+        let names: Vec<&[u8]> = tags
+            .split(|b| *b == 0)
+            .filter(hidden)
+            .map(|entry| &entry[2..])
+            .collect();
+        if !names.is_empty() {
+            self.call(
+                Attributes::Raw,
+                ["update-index", "--no-assume-unchanged", "-z", "--stdin"],
+            )
+            .stdin(names.join(&0))
+            .run()?;
+        }
+        if !self.worktree.is_sparse()? {
+            let skipped = |entry: &&[u8]| entry.len() > 2 && matches!(entry[0], b'S' | b's');
+            let names: Vec<&[u8]> = tags
+                .split(|b| *b == 0)
+                .filter(skipped)
+                .map(|entry| &entry[2..])
+                .collect();
+            if !names.is_empty() {
+                self.call(
+                    Attributes::Raw,
+                    ["update-index", "--no-skip-worktree", "-z", "--stdin"],
+                )
+                .stdin(names.join(&0))
+                .run()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings `index` up to what is on disk and returns its tree: tracked and untracked files that no rule ignores, without `.arkaint/`,
+    /// `.ak-loop/` and nested repositories. Also returns those nested repositories (paths with `/` between folders, bytes as git has them).
+    ///
+    /// # Errors
+    /// When a file cannot be read: git would otherwise leave it out in silence.
+    pub(crate) fn content_tree(
+        &self,
+        index: &Path,
+        attributes: Attributes,
+    ) -> Result<(Oid, Vec<Vec<u8>>)> {
+        let add = |extra: &[OsString]| {
+            self.call_on(
+                index,
+                attributes,
+                ["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--"],
+            )
+            .args([".", ":(exclude,top).arkaint", ":(exclude,top).ak-loop"])
+            .args(extra)
+            .output()
+        };
+        let mut nested = Vec::new();
+        let mut out = add(&[])?;
+        if out.code != Some(0) || out.stderr.contains("embedded git repository") {
+            nested = self.nested_repositories(index)?;
+            let exclude: Vec<OsString> = nested
+                .iter()
+                .map(|path| super::exclude_pathspec(path))
+                .collect();
+            out = add(&exclude)?;
+            let mut names = nested.join(&0);
+            names.push(0);
+            self.call_on(
+                index,
+                attributes,
+                ["update-index", "--force-remove", "-z", "--stdin"],
+            )
+            .stdin(names)
+            .run()?;
+        }
+        if out.code != Some(0) {
+            bail!("reading the worktree: {}", out.reason());
+        }
+        if let Some(line) = out
+            .stderr
+            .lines()
+            .find(|l| l.contains("could not open") || l.contains("unable to"))
+        {
+            bail!("reading the worktree: {line}");
+        }
+        let tree = self.call_on(index, attributes, ["write-tree"]).text()?;
+        Ok((
+            Oid::from_hex(tree.as_bytes()).context("reading a tree name")?,
+            nested,
+        ))
+    }
+
+    /// Paths in which two trees differ, both sides of a rename, bytes as git has them.
+    pub(crate) fn changed_paths(&self, from: Oid, to: Oid) -> Result<Vec<Vec<u8>>> {
+        let listed = self
+            .call(
+                Attributes::Raw,
+                [
+                    "diff-tree",
+                    "-r",
+                    "-z",
+                    "--name-only",
+                    "--no-renames",
+                    "--ignore-submodules=none",
+                ],
+            )
+            .args([from.to_string(), to.to_string()])
+            .bytes()?;
+        Ok(listed
+            .split(|b| *b == 0)
+            .filter(|p| !p.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+
+    /// Untracked repositories inside the worktree: paths without the trailing `/`.
+    pub(crate) fn nested_repositories(&self, index: &Path) -> Result<Vec<Vec<u8>>> {
+        let listed = self
+            .call_on(
+                index,
+                Attributes::Raw,
+                ["ls-files", "-o", "--exclude-standard", "-z"],
+            )
+            .bytes()?;
+        Ok(super::folders_in(&listed))
+    }
+}
+
+impl Attributes {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::AsCommitted => "checkout",
+        }
+    }
+}
+
+fn config_text(worktree: &Worktree) -> Result<String> {
+    let listed = worktree.git().call(["config", "--list", "-z"]).bytes()?;
+    let repo = worktree.repo()?;
+    let mut text = String::from(
+        "[core]\n\tbare = false\n\tlogAllRefUpdates = false\n\thooksPath = /dev/null\n\tfsmonitor = false\n",
+    );
+    text.push_str("\tattributesFile = /dev/null\n\texcludesFile = /dev/null\n\tsafecrlf = false\n\tfsync = committed\n\tfsyncMethod = batch\n");
+    let sha256 = repo.object_hash() != gix::hash::Kind::Sha1;
+    text.push_str(if sha256 {
+        "\trepositoryFormatVersion = 1\n"
+    } else {
+        "\trepositoryFormatVersion = 0\n"
+    });
+    if sha256 {
+        text.push_str("[extensions]\n\tobjectFormat = sha256\n");
+    }
+    text.push_str(
+        "[gc]\n\tauto = 0\n[submodule]\n\trecurse = false\n[diff]\n\tignoreSubmodules = dirty\n",
+    );
+    text.push_str(&format!(
+        "[lfs]\n\tstorage = {}\n",
+        quote(&worktree.common_dir().join("lfs").to_string_lossy())
+    ));
+    for entry in String::from_utf8_lossy(&listed).split('\0') {
+        let Some((key, value)) = entry.split_once('\n') else {
+            continue;
+        };
+        if COPIED.contains(&key) {
+            let name = key.trim_start_matches("core.");
+            text.push_str(&format!("[core]\n\t{name} = {}\n", quote(value)));
+        } else if let Some(rest) = key.strip_prefix("filter.") {
+            let Some((driver, name)) = rest.rsplit_once('.') else {
+                continue;
+            };
+            text.push_str(&format!(
+                "[filter {}]\n\t{name} = {}\n",
+                quote(driver),
+                quote(value)
+            ));
+        }
+    }
+    Ok(text)
+}
+
+/// A value or subsection in git's configuration syntax.
+fn quote(value: &str) -> String {
+    format!(
+        "\"{}\"",
+        value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+    )
+}
+
+fn exclude_text(worktree: &Worktree) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let configured = worktree
+        .git()
+        .call(["config", "--type=path", "--get", "core.excludesFile"])
+        .output()?;
+    let global = match configured.code {
+        Some(0) => Some(PathBuf::from(
+            String::from_utf8_lossy(&configured.stdout).trim_end_matches('\n'),
+        )),
+        _ => std::env::var_os("XDG_CONFIG_HOME")
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+            .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")))
+            .map(|config| config.join("git/ignore")),
+    };
+    for file in global
+        .into_iter()
+        .chain([worktree.common_dir().join("info/exclude")])
+    {
+        if let Ok(bytes) = fs::read(&file) {
+            text.extend_from_slice(&bytes);
+            text.push(b'\n');
+        }
+    }
+    text.extend_from_slice(b"/.arkaint/\n/.ak-loop/\n");
+    Ok(text)
+}

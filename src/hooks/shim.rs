@@ -1,0 +1,114 @@
+//! The three constant shell files that git runs. Whether a file is ours is decided by its whole content, never by a marker alone.
+
+use std::path::Path;
+
+/// A hook that Arkaint guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Commit,
+    Merge,
+    Push,
+}
+
+impl Name {
+    pub(crate) const ALL: [Self; 3] = [Self::Commit, Self::Merge, Self::Push];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "pre-commit",
+            Self::Merge => "pre-merge-commit",
+            Self::Push => "pre-push",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.as_str() == word)
+    }
+
+    /// The file to install.
+    pub(super) fn shim(self) -> &'static [u8] {
+        match self {
+            Self::Commit => include_bytes!("../../hooks/pre-commit"),
+            Self::Merge => include_bytes!("../../hooks/pre-merge-commit"),
+            Self::Push => include_bytes!("../../hooks/pre-push"),
+        }
+    }
+
+    /// Where the hook that was there before is kept.
+    pub(super) fn kept_as(self) -> String {
+        format!("{}.arkaint-prev", self.as_str())
+    }
+}
+
+/// Whose file stands in a hook's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Nobody,
+    /// Byte for byte the shim of this version.
+    Ours(u32),
+    /// It carries our marker, but somebody changed it.
+    Edited,
+    Other,
+}
+
+/// The version of the shims in this program. An older text stays known here, so that it can be replaced and removed.
+pub(super) const VERSION: u32 = 1;
+
+const MARKER: &str = "# arkaint-hook ";
+
+/// Whose file is at `path`? Links are followed, as git follows them.
+pub(super) fn owner(name: Name, path: &Path) -> Owner {
+    if path.symlink_metadata().is_err() {
+        return Owner::Nobody;
+    }
+    let Ok(content) = std::fs::read(path) else {
+        return Owner::Other;
+    };
+    owner_of(name, &content)
+}
+
+fn owner_of(name: Name, content: &[u8]) -> Owner {
+    if content == name.shim() {
+        return Owner::Ours(VERSION);
+    }
+    let marked = content
+        .split(|b| *b == b'\n')
+        .take(3)
+        .any(|line| line.starts_with(MARKER.as_bytes()));
+    if marked { Owner::Edited } else { Owner::Other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shims_are_plain_posix_files_that_name_their_hook() {
+        for name in Name::ALL {
+            let text = std::str::from_utf8(name.shim()).unwrap();
+            assert!(text.starts_with(&format!("#!/bin/sh\n{MARKER}{VERSION} {}\n", name.as_str())));
+            assert!(text.is_ascii() && !text.contains('\r') && text.ends_with("exit 1\n"));
+            assert!(text.contains(&format!(
+                "exec \"$bin\" hook run {} -- \"$@\"",
+                name.as_str()
+            )));
+            // `$0` ends in `.legacy` after other installers have moved it.
+            assert!(!text.contains("$0"));
+        }
+    }
+
+    #[test]
+    fn ownership_needs_every_byte() {
+        let shim = Name::Push.shim();
+        assert_eq!(owner_of(Name::Push, shim), Owner::Ours(VERSION));
+        assert_eq!(owner_of(Name::Commit, shim), Owner::Edited);
+        assert_eq!(
+            owner_of(Name::Push, &[shim, b"echo more\n"].concat()),
+            Owner::Edited
+        );
+        assert_eq!(
+            owner_of(Name::Push, b"#!/bin/sh\n# calls git arkaint hook run\n"),
+            Owner::Other
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! The ledger's notes ref: append by compare-and-swap, read by commit or whole. Written in-process by gix, so that no hook and no
+//! configuration of the repository takes part. It knows lines, not what they mean.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gix::note::plumbing::State;
+use gix::refs::transaction::PreviousValue;
+
+use super::record::{self, Record};
+use crate::git::{self, Oid, Worktree};
+use crate::secret;
+
+/// The one ref of the ledger.
+pub(crate) const REF: &str = "refs/notes/arkaint/ledger";
+
+/// The longest line, bytes; longer values become blobs below `blobs/` in the notes tree.
+const MAX_LINE: usize = 64 * 1024;
+
+/// Appends records to the note of `on`. Writers in any worktree or clone of this object store lose nothing.
+///
+/// # Errors
+/// When the ref cannot be moved within thirty seconds of retries, or the object store cannot be written.
+pub(crate) fn append(worktree: &Worktree, on: Oid, records: &[Record]) -> Result<()> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let repo = worktree.repo()?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut pause = Duration::from_millis(2);
+    loop {
+        match try_append(repo, on, records) {
+            Ok(()) => return Ok(()),
+            Err(error) if Instant::now() > deadline => {
+                return Err(error).context("appending to the ledger");
+            }
+            Err(_) => {
+                // Jitter from the system's randomness, so that racing writers do not meet again.
+                let spread = u64::from_str_radix(&record::random_hex(2), 16).unwrap_or(1);
+                std::thread::sleep(pause / 2 + pause.mul_f64(spread as f64 / 65536.0));
+                pause = (pause * 2).min(Duration::from_millis(200));
+            }
+        }
+    }
+}
+
+fn try_append(repo: &gix::Repository, on: Oid, records: &[Record]) -> Result<()> {
+    let tip = tip(repo)?;
+    let base_tree = match tip {
+        Some(tip) => repo
+            .find_commit(tip)?
+            .tree_id()
+            .context("reading the ledger")?
+            .detach(),
+        None => repo
+            .write_object(gix::objs::Tree::empty())
+            .context("writing the ledger")?
+            .detach(),
+    };
+    let mut state = State::new(base_tree, repo)?;
+    let mut text = match state.get(&on, repo)? {
+        Some(blob) => repo.find_blob(blob)?.data.clone(),
+        None => Vec::new(),
+    };
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    let mut long = Vec::new();
+    for record in records {
+        writeln!(text, "{}", line_within_cap(repo, record, &mut long)?)
+            .context("rendering a record")?;
+    }
+    let blob = repo.write_blob(&text)?.detach();
+    let mut tree = state.replace(on, blob, repo)?.tree;
+    if !long.is_empty() {
+        let mut editor = repo.edit_tree(tree)?;
+        for blob in long {
+            editor.upsert(
+                format!("blobs/{blob}"),
+                gix::objs::tree::EntryKind::Blob,
+                blob,
+            )?;
+        }
+        tree = editor.write()?.detach();
+    }
+    let message = format!(
+        "arkaint: {} on {}\n",
+        records
+            .iter()
+            .map(Record::kind)
+            .collect::<Vec<_>>()
+            .join(", "),
+        on.to_hex_with_len(12)
+    );
+    let commit = git::commit_as_user(repo, &message, tree, tip.into_iter().collect())?;
+    let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
+        PreviousValue::MustExistAndMatch(tip.into())
+    });
+    git::move_ref(repo, REF, commit, expected, "arkaint: append")
+}
+
+/// The commit of the ledger's ref.
+pub(crate) fn tip(repo: &gix::Repository) -> Result<Option<Oid>> {
+    match repo
+        .try_find_reference(REF)
+        .context("reading the ledger's ref")?
+    {
+        None => Ok(None),
+        Some(reference) => match reference.target().try_id() {
+            Some(id) => Ok(Some(id.to_owned())),
+            None => bail!(
+                "{REF} is a symbolic ref: git update-ref --no-deref it to a commit of the ledger"
+            ),
+        },
+    }
+}
+
+fn line_within_cap(repo: &gix::Repository, record: &Record, long: &mut Vec<Oid>) -> Result<String> {
+    let clean = secret::redact_json(&record.to_value());
+    let mut record =
+        Record::from_line(clean.to_string().as_bytes()).context("a record lost its head")?;
+    let mut line = record.to_line();
+    while line.len() > MAX_LINE {
+        let largest = record
+            .map_mut()
+            .iter()
+            .filter(|(key, value)| {
+                !matches!(key.as_str(), "at" | "id" | "kind" | "v") && !is_blob_link(value)
+            })
+            .max_by_key(|(_, value)| value.to_string().len())
+            .map(|(key, _)| key.clone());
+        let Some(key) = largest else {
+            bail!("a record is longer than {MAX_LINE} bytes")
+        };
+        let value = record.map_mut()[&key].clone();
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let blob = repo.write_blob(text.as_bytes())?.detach();
+        long.push(blob);
+        record.map_mut().insert(
+            key,
+            serde_json::json!({"blob": blob.to_string(), "bytes": text.len()}),
+        );
+        line = record.to_line();
+    }
+    Ok(line)
+}
+
+fn is_blob_link(value: &serde_json::Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|map| map.len() == 2 && map.contains_key("blob") && map.contains_key("bytes"))
+}
+
+/// The records on one commit, in the order in which they were appended. Lines that are no records are passed over.
+pub(crate) fn on_commit(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>> {
+    let repo = worktree.repo()?;
+    let Some(tip) = tip(repo)? else {
+        return Ok(Vec::new());
+    };
+    let mut state = State::new(repo.find_commit(tip)?.tree_id()?.detach(), repo)?;
+    Ok(match state.get(&commit, repo)? {
+        Some(blob) => lines(&repo.find_blob(blob)?.data).collect(),
+        None => Vec::new(),
+    })
+}
+
+/// Every record with the object that it hangs on, oldest first.
+pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
+    let repo = worktree.repo()?;
+    let Some(tip) = tip(repo)? else {
+        return Ok(Vec::new());
+    };
+    let tree = repo.find_commit(tip)?.tree()?;
+    let mut found = Vec::new();
+    for entry in tree
+        .traverse()
+        .breadthfirst
+        .files()
+        .context("reading the ledger")?
+    {
+        let name: String = entry
+            .filepath
+            .to_string()
+            .chars()
+            .filter(|c| *c != '/')
+            .collect();
+        let Ok(object) = Oid::from_hex(name.as_bytes()) else {
+            continue;
+        };
+        let blob = repo.find_blob(entry.oid)?;
+        found.extend(lines(&blob.data).map(|record| (object, record)));
+    }
+    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
+    Ok(found)
+}
+
+fn lines(blob: &[u8]) -> impl Iterator<Item = Record> + '_ {
+    blob.split(|b| *b == b'\n')
+        .filter(|l| !l.is_empty())
+        .filter_map(Record::from_line)
+}

@@ -1,0 +1,184 @@
+//! One line of the ledger: its format, and nothing of where it is kept. Documented field by field in `git-arkaint-ledger(5)`.
+
+use jiff::{Timestamp, Unit};
+use serde_json::{Map, Value};
+
+/// The version of the record format that this program writes.
+pub(crate) const VERSION: u64 = 1;
+
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Checkpoint,
+    Run,
+    Decay,
+    Failure,
+    Trip,
+    Rollback,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Checkpoint,
+        Self::Run,
+        Self::Decay,
+        Self::Failure,
+        Self::Trip,
+        Self::Rollback,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "checkpoint",
+            Self::Run => "run",
+            Self::Decay => "decay",
+            Self::Failure => "failure",
+            Self::Trip => "trip",
+            Self::Rollback => "rollback",
+        }
+    }
+}
+
+/// One record. Fields that this program does not know are kept as they are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record(Map<String, Value>);
+
+impl Record {
+    /// A record of `kind` made now, with a fresh id; `fields` is a JSON object.
+    pub(crate) fn new(kind: Kind, fields: Value) -> Self {
+        Self::with_id(kind, fresh_id(), fields)
+    }
+
+    /// The same with a given id (a run's record carries the run's id).
+    pub(crate) fn with_id(kind: Kind, id: String, fields: Value) -> Self {
+        let mut map = match fields {
+            Value::Object(map) => map,
+            other => Map::from_iter([("value".to_owned(), other)]),
+        };
+        map.insert("at".to_owned(), now().into());
+        map.insert("id".to_owned(), id.into());
+        map.insert("kind".to_owned(), kind.name().into());
+        map.insert("v".to_owned(), VERSION.into());
+        Self(map)
+    }
+
+    /// One line without its newline; `at` comes first so that sorted lines are in time order.
+    pub(crate) fn to_line(&self) -> String {
+        const HEAD: [&str; 4] = ["at", "id", "kind", "v"];
+        let mut out = String::from("{");
+        let head = HEAD.iter().filter_map(|key| self.0.get_key_value(*key));
+        let rest = self
+            .0
+            .iter()
+            .filter(|(key, _)| !HEAD.contains(&key.as_str()));
+        for (n, (key, value)) in head.chain(rest).enumerate() {
+            if n > 0 {
+                out.push(',');
+            }
+            out.push_str(&Value::from(key.as_str()).to_string());
+            out.push(':');
+            out.push_str(&value.to_string());
+        }
+        out.push('}');
+        out
+    }
+
+    /// Reads a line; `None` for what is no JSON object with `at` and `kind`.
+    pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
+        match serde_json::from_slice(line).ok()? {
+            Value::Object(map)
+                if map.get("at").is_some_and(Value::is_string)
+                    && map.get("kind").is_some_and(Value::is_string) =>
+            {
+                Some(Self(map))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn at(&self) -> &str {
+        self.str("at")
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.str("id")
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        self.str("kind")
+    }
+
+    pub(crate) fn is(&self, kind: Kind) -> bool {
+        self.kind() == kind.name()
+    }
+
+    /// A string field, empty when it is not there.
+    pub(crate) fn str(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    pub(crate) fn map_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.0
+    }
+}
+
+/// Now, UTC, RFC 3339 with milliseconds: `2026-01-31T12:00:00.000Z`.
+pub(crate) fn now() -> String {
+    let now = Timestamp::now()
+        .round(Unit::Millisecond)
+        .unwrap_or_else(|_| Timestamp::now());
+    format!("{now:.3}")
+}
+
+/// A fresh id: UTC time to the second and six hexadecimal digits of the system's randomness, e.g. `20260131T120000Z-3f9a1c`.
+pub(crate) fn fresh_id() -> String {
+    let time: String = now()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .take(15)
+        .collect();
+    format!("{time}Z-{}", random_hex(3))
+}
+
+/// `n` bytes of the system's randomness in hexadecimal.
+pub(crate) fn random_hex(n: usize) -> String {
+    use std::io::Read as _;
+    let mut bytes = vec![0; n];
+    let read =
+        std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    if read.is_err() {
+        let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
+        let digest = <sha2::Sha256 as sha2::Digest>::digest(seed.as_bytes());
+        bytes.copy_from_slice(&digest[..n.min(32)]);
+    }
+    crate::text::hex(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_begins_with_its_time_and_is_read_again_with_unknown_fields() {
+        let record = Record::new(Kind::Run, json!({"zeta": 1, "alpha": {"b": [1, 2]}}));
+        let line = record.to_line();
+        assert!(line.starts_with("{\"at\":\"2") && !line.contains('\n'));
+        assert_eq!(Record::from_line(line.as_bytes()), Some(record));
+        assert_eq!(Record::from_line(b"[]"), None);
+    }
+
+    #[test]
+    fn times_have_one_width_so_that_lines_sort() {
+        assert_eq!(now().len(), "2026-01-31T12:00:00.000Z".len());
+        assert_eq!(fresh_id().len(), "20260131T120000Z-3f9a1c".len());
+    }
+}

@@ -1,0 +1,51 @@
+//! Finding checkpoints: by first parents from a commit, never by grep and never by dates. Reads only.
+
+use anyhow::{Context, Result};
+use gix::bstr::ByteSlice;
+
+use super::checkpoint::{self, Checkpoint};
+use crate::git::{Oid, Worktree};
+
+/// The newest `most` checkpoints on the first-parent line of `from`, newest first: all with a complete block, stable or not.
+pub(crate) fn checkpoints(worktree: &Worktree, from: Oid, most: usize) -> Result<Vec<Checkpoint>> {
+    let mut found = Vec::new();
+    each(worktree, from, |commit| {
+        if let Some(checkpoint) = checkpoint::read(worktree, commit)? {
+            found.push(checkpoint);
+        }
+        Ok(found.len() < most)
+    })?;
+    Ok(found)
+}
+
+/// The newest checkpoint on the first-parent line of `from` that can be relied on.
+pub(crate) fn last_stable(worktree: &Worktree, from: Oid) -> Result<Option<Checkpoint>> {
+    let mut found = None;
+    each(worktree, from, |commit| {
+        found = checkpoint::read(worktree, commit)?.filter(Checkpoint::is_stable);
+        Ok(found.is_none())
+    })?;
+    Ok(found)
+}
+
+/// Calls `visit` with each commit on the first-parent line that could be a checkpoint, until it answers false.
+fn each(worktree: &Worktree, from: Oid, mut visit: impl FnMut(Oid) -> Result<bool>) -> Result<()> {
+    let repo = worktree.repo()?;
+    let mut next = Some(from);
+    let mut buffer = Vec::new();
+    while let Some(id) = next {
+        use gix::objs::FindExt as _;
+        // Shallow history ends where a parent is not here.
+        let Ok(mut commit) = repo.objects.find_commit_iter(&id, &mut buffer) else {
+            break;
+        };
+        next = commit.parent_ids().next();
+        // The cheap look first: most commits are nobody's checkpoint.
+        if buffer.contains_str("\nArkaint-State-Hash: ")
+            && !visit(id).with_context(|| format!("reading {id}"))?
+        {
+            break;
+        }
+    }
+    Ok(())
+}
