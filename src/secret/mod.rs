@@ -4,9 +4,10 @@
 //! Rules of our own, not a crate: the crates that carry gitleaks' rules bring 37 to 560 further crates, are young, or ask for a newer
 //! compiler, and their generic rules are made for a report that a person reads, not for text that is changed unseen. What is wanted
 //! here is precision: vendor prefixes, and a few places (a header, a URL, an assignment) whose values must look random.
-//! The table costs two crates that are in the tree anyway: one automaton of all anchors (aho-corasick) says in one pass which
-//! of the expressions (regex) have anything to find; those alone are built, once, when first needed.
+//! The table costs one crate that is in the tree anyway: one pass over a text says which of the expressions (regex) may have anything
+//! to find; those alone are built, once, when first needed.
 
+mod anchors;
 mod environment;
 pub(crate) mod paths;
 mod private_key;
@@ -19,12 +20,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use rules::{Candidate, RULES, Rule, START};
+use anchors::{Anchors, Meaning};
+use rules::{Candidate, RULES, START};
 
 /// A secret in a text: by which rule, and on which line (from 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,64 +93,7 @@ pub(crate) fn find(text: &str) -> Vec<Finding> {
 
 type Span = (Range<usize>, &'static str);
 
-/// A text up to this size is searched anchor by anchor: most printed lines hold none, and then no automaton is ever built (half a
-/// millisecond, on a start-up of one or two).
-const SHORT: usize = 1024;
-
-/// All anchors of all rules, the block header and the environment's values.
-struct Anchors {
-    /// In lower case, and what the presence of each means.
-    patterns: Vec<(String, Meaning)>,
-    automaton: OnceLock<AhoCorasick>,
-}
-
-#[derive(Clone, Copy)]
-enum Meaning {
-    Rule(usize),
-    PrivateKey,
-    Environment,
-}
-
 static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| Anchors::new(environment::values()));
-
-impl Anchors {
-    fn new(environment: Vec<String>) -> Self {
-        let of_rule = |(i, rule): (usize, &'static Rule)| {
-            rule.anchors
-                .iter()
-                .map(move |a| ((*a).to_owned(), Meaning::Rule(i)))
-        };
-        let mut patterns: Vec<_> = RULES.iter().enumerate().flat_map(of_rule).collect();
-        patterns.push(("private key".to_owned(), Meaning::PrivateKey));
-        patterns.extend(
-            environment
-                .into_iter()
-                .map(|value| (value.to_ascii_lowercase(), Meaning::Environment)),
-        );
-        Self {
-            patterns,
-            automaton: OnceLock::new(),
-        }
-    }
-
-    fn has_none(&self, short: &str) -> bool {
-        let short = short.to_ascii_lowercase();
-        !self
-            .patterns
-            .iter()
-            .any(|(pattern, _)| short.contains(pattern.as_str()))
-    }
-
-    fn automaton(&self) -> &AhoCorasick {
-        self.automaton.get_or_init(|| {
-            AhoCorasick::builder()
-                .ascii_case_insensitive(true)
-                .kind(Some(AhoCorasickKind::ContiguousNFA))
-                .build(self.patterns.iter().map(|(pattern, _)| pattern))
-                .expect("a few short patterns fit in any automaton")
-        })
-    }
-}
 
 /// Where the secrets are, in order and apart from each other; nothing inside a tag is one.
 fn spans(text: &str) -> Vec<Span> {
@@ -157,19 +101,14 @@ fn spans(text: &str) -> Vec<Span> {
 }
 
 fn spans_with(anchors: &Anchors, text: &str) -> Vec<Span> {
-    if text.len() <= SHORT && anchors.has_none(text) {
-        return Vec::new();
-    }
     let mut wanted = [false; RULES.len()];
     let mut found: Vec<Span> = Vec::new();
     let mut keys = false;
-    for hit in anchors.automaton().find_overlapping_iter(text) {
-        match anchors.patterns[hit.pattern().as_usize()].1 {
-            Meaning::Rule(rule) => wanted[rule] = true,
-            Meaning::PrivateKey => keys = true,
-            Meaning::Environment => found.push((hit.range(), ENVIRONMENT)),
-        }
-    }
+    anchors.hits(text.as_bytes(), |meaning, range| match meaning {
+        Meaning::Rule(rule) => wanted[rule] = true,
+        Meaning::PrivateKey => keys = true,
+        Meaning::Environment => found.push((range, ENVIRONMENT)),
+    });
     if keys {
         found.extend(
             private_key::find(text)

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// At any depth, case-blind.
-const GLOBS: [&str; 44] = [
+/// File names, at any depth, case-blind.
+const NAMES: [&str; 35] = [
     ".env",
     ".env.*",
     ".envrc",
@@ -34,48 +34,63 @@ const GLOBS: [&str; 44] = [
     ".htpasswd",
     ".git-credentials",
     ".dockercfg",
+    "kubeconfig*",
+    "*.tfstate*",
+    "*.tfvars",
+    "credentials*",
+    "*service-account*.json",
+    "secrets.*",
+    "master.key",
+    "*.ovpn",
+    "*_history",
+    "*.sqlite*",
+];
+
+/// The same with the folders they are in; `**` is all below.
+const PLACES: [&str; 9] = [
     ".docker/config.json",
     ".aws/**",
     ".ssh/**",
     ".gnupg/**",
     ".azure/**",
     ".config/gcloud/**",
-    "kubeconfig*",
     ".kube/config",
-    "*.tfstate*",
-    "*.tfvars",
-    "credentials*",
-    "*service-account*.json",
-    "secrets.*",
     "secrets/**",
-    "master.key",
-    "*.ovpn",
-    "*_history",
-    "*.sqlite*",
     ".cargo/credentials*",
 ];
 
-/// What a glob above takes in although it holds no secret: `(glob of the list, spared)`. Source code may well be called `secrets.rs`.
-const SPARED: [(&str, &str); 8] = [
-    (".env.*", "*.{example,sample,template}"),
-    ("id_rsa*", "*.pub"),
-    ("id_dsa*", "*.pub"),
-    ("id_ecdsa*", "*.pub"),
-    ("id_ed25519*", "*.pub"),
+/// What the globs above take in although it holds no secret, by how the name ends. Source code may well be called `secrets.rs`.
+const SPARED: [(&str, &[&str]); 8] = [
+    (".env.*", &[".example", ".sample", ".template"]),
+    ("id_rsa*", &[".pub"]),
+    ("id_dsa*", &[".pub"]),
+    ("id_ecdsa*", &[".pub"]),
+    ("id_ed25519*", &[".pub"]),
     ("credentials*", CODE),
     ("secrets.*", CODE),
     ("secrets/**", CODE),
 ];
 
-const CODE: &str = "*.{rs,go,py,pyi,rb,php,java,kt,kts,scala,cs,fs,swift,c,h,cc,cpp,hpp,m,js,jsx,mjs,cjs,ts,tsx,vue,svelte,css,scss,html,sh,bash,lua,pl,ex,exs,erl,hs,ml,clj,dart,zig,nim,sql,proto,md,mdx,rst,adoc}";
+const CODE: &[&str] = &[
+    ".rs", ".go", ".py", ".pyi", ".rb", ".php", ".java", ".kt", ".kts", ".scala", ".cs", ".fs",
+    ".swift", ".c", ".h", ".cc", ".cpp", ".hpp", ".m", ".js", ".jsx", ".mjs", ".cjs", ".ts",
+    ".tsx", ".vue", ".svelte", ".css", ".scss", ".html", ".sh", ".bash", ".lua", ".pl", ".ex",
+    ".exs", ".erl", ".hs", ".ml", ".clj", ".dart", ".zig", ".nim", ".sql", ".proto", ".md", ".mdx",
+    ".rst", ".adoc",
+];
 
-/// The sensitive paths of a repository: the built-in ones, and the operator's globs.
+/// The sensitive paths of a repository: the built-in ones, and the operator's globs. The built-in ones are matched by hand: they are
+/// case-blind, for which globset builds expressions, and that takes longer than all else that a packet needs.
 pub(crate) struct Sensitive {
+    own: Option<Own>,
+}
+
+/// The operator's globs.
+struct Own {
+    /// As they were written, for each of `globs`.
     names: Vec<String>,
     globs: GlobSet,
-    /// For each glob what it spares, if anything.
-    spared: Vec<Option<GlobSet>>,
-    /// The operator's `!globs`: never sensitive.
+    /// The `!globs`: never sensitive.
     allowed: GlobSet,
 }
 
@@ -86,26 +101,11 @@ impl Sensitive {
     /// # Errors
     /// A glob that does not parse.
     pub(crate) fn new(extra: &[String]) -> Result<Self> {
-        let (mut names, mut spared, mut globs, mut allowed) = (
-            Vec::new(),
-            Vec::new(),
-            GlobSetBuilder::new(),
-            GlobSetBuilder::new(),
-        );
-        for name in GLOBS {
-            globs.add(glob(&format!("**/{name}"))?);
-            names.push(name.to_owned());
-            let exceptions: Vec<_> = SPARED
-                .iter()
-                .filter(|(of, _)| *of == name)
-                .map(|(_, what)| format!("**/{what}"))
-                .collect();
-            spared.push(if exceptions.is_empty() {
-                None
-            } else {
-                Some(set(&exceptions)?)
-            });
+        if extra.is_empty() {
+            return Ok(Self { own: None });
         }
+        let (mut names, mut globs, mut allowed) =
+            (Vec::new(), GlobSetBuilder::new(), GlobSetBuilder::new());
         for name in extra {
             let (target, pattern) = match name.strip_prefix('!') {
                 Some(pattern) => (&mut allowed, pattern),
@@ -115,15 +115,15 @@ impl Sensitive {
                 target.add(glob(&expanded)?);
                 if !name.starts_with('!') {
                     names.push(name.clone());
-                    spared.push(None);
                 }
             }
         }
         Ok(Self {
-            names,
-            globs: globs.build()?,
-            spared,
-            allowed: allowed.build()?,
+            own: Some(Own {
+                names,
+                globs: globs.build()?,
+                allowed: allowed.build()?,
+            }),
         })
     }
 
@@ -134,23 +134,84 @@ impl Sensitive {
 
     /// The glob by which it does.
     pub(crate) fn rule(&self, path: &[u8]) -> Option<&str> {
+        let lower = path.to_ascii_lowercase();
+        let (above, name) = lower.split_at(
+            lower
+                .iter()
+                .rposition(|byte| *byte == b'/')
+                .map_or(0, |slash| slash + 1),
+        );
+        let named = || {
+            NAMES
+                .into_iter()
+                .find(|glob| is_like(glob.as_bytes(), name) && !spares(glob, name))
+        };
+        let placed = || {
+            PLACES
+                .into_iter()
+                .find(|glob| is_in(glob, above, name) && !spares(glob, name))
+        };
+        let built_in = named().or_else(placed);
+        let Some(own) = &self.own else {
+            return built_in;
+        };
         let path = Path::new(OsStr::from_bytes(path));
-        let hits = self.globs.matches(path);
-        let hit = hits.into_iter().find(|i| {
-            !self.spared[*i]
-                .as_ref()
-                .is_some_and(|spared| spared.is_match(path))
+        let hit = built_in.or_else(|| {
+            own.globs
+                .matches(path)
+                .first()
+                .map(|at| own.names[*at].as_str())
         })?;
-        (!self.allowed.is_match(path)).then(|| self.names[hit].as_str())
+        (!own.allowed.is_match(path)).then_some(hit)
     }
 }
 
-fn set(patterns: &[String]) -> Result<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(glob(pattern)?);
+/// Is the file `name` in the folders `above` (both in lower case, the latter with its last `/`) where a glob of [`PLACES`] says?
+fn is_in(glob: &str, above: &[u8], name: &[u8]) -> bool {
+    let Some(slash) = glob.rfind('/').filter(|_| !above.is_empty()) else {
+        return false;
+    };
+    let (folder, last) = (&glob.as_bytes()[..=slash], &glob.as_bytes()[slash + 1..]);
+    if last == b"**" {
+        return above.starts_with(folder)
+            || above
+                .windows(folder.len() + 1)
+                .any(|part| part[0] == b'/' && &part[1..] == folder);
     }
-    Ok(set.build()?)
+    above
+        .strip_suffix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
+        && is_like(last, name)
+}
+
+/// Does a name match a pattern whose only sign is `*`?
+fn is_like(pattern: &[u8], name: &[u8]) -> bool {
+    let Some(star) = pattern.iter().position(|byte| *byte == b'*') else {
+        return pattern == name;
+    };
+    let (head, tail) = (&pattern[..star], &pattern[star + 1..]);
+    let Some(rest) = name.strip_prefix(head) else {
+        return false;
+    };
+    // What stands between two stars is looked for where it first occurs: a later one leaves less for the rest.
+    match tail.iter().position(|byte| *byte == b'*') {
+        None => rest.ends_with(tail),
+        Some(0) => is_like(tail, rest),
+        Some(next) => {
+            let found = rest.windows(next).position(|part| part == &tail[..next]);
+            found.is_some_and(|at| is_like(&tail[next..], &rest[at + next..]))
+        }
+    }
+}
+
+fn spares(glob: &str, name: &[u8]) -> bool {
+    let endings = SPARED
+        .iter()
+        .find(|(of, _)| *of == glob)
+        .map_or(&[][..], |(_, endings)| endings);
+    endings
+        .iter()
+        .any(|ending| name.ends_with(ending.as_bytes()))
 }
 
 fn glob(pattern: &str) -> Result<globset::Glob> {
@@ -274,5 +335,69 @@ mod tests {
         assert_eq!(own("tests/fixtures/a.pem"), None);
         assert_eq!(own("tests/a.pem").as_deref(), Some("*.pem"));
         assert!(Sensitive::new(&["a[".to_owned()]).is_err());
+    }
+
+    /// What the list meant when globset read it.
+    #[test]
+    fn the_list_is_matched_as_globs_are() {
+        let words = [
+            "env",
+            ".env",
+            "id_rsa",
+            "ID_RSA.pub",
+            "secrets",
+            "Secrets",
+            "secrets.",
+            "credentials",
+            ".cargo",
+            ".config",
+            "gcloud",
+            ".aws",
+            "a",
+            ".kube",
+            "config",
+            "my-service-account-x",
+            "db.sqlite3",
+            "x_history",
+            "prod.tfstate.d",
+            "server.pem",
+            ".docker",
+            "kubeconfig",
+        ];
+        let endings = [
+            "",
+            ".rs",
+            ".json",
+            ".EXAMPLE",
+            ".pem",
+            ".d",
+            "_history",
+            ".local.template",
+        ];
+        let list: Vec<_> = NAMES.into_iter().chain(PLACES).collect();
+        let globs: Vec<_> = list
+            .iter()
+            .map(|name| glob(&format!("**/{name}")).unwrap().compile_matcher())
+            .collect();
+        let by_globset = |path: &str| {
+            let lower = path.to_ascii_lowercase();
+            list.iter()
+                .zip(&globs)
+                .any(|(name, glob)| glob.is_match(path) && !spares(name, lower.as_bytes()))
+        };
+        let names: Vec<_> = words
+            .iter()
+            .flat_map(|word| endings.map(|ending| format!("{word}{ending}")))
+            .collect();
+        for name in &names {
+            assert_eq!(sensitive(name), by_globset(name), "{name}");
+            for folder in words {
+                let one = format!("{folder}/{name}");
+                let (deep, below) = (format!("x/{one}"), format!("{folder}/y/{name}"));
+                for path in [one, deep, below] {
+                    assert_eq!(sensitive(&path), by_globset(&path), "{path}");
+                }
+            }
+        }
     }
 }

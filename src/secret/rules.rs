@@ -292,7 +292,15 @@ pub(super) const RULES: [Rule; 39] = [
     },
     Rule {
         name: "option",
-        anchors: &["--"],
+        anchors: &[
+            "secret",
+            "token",
+            "passwd",
+            "password",
+            "passphrase",
+            "api-key",
+            "apikey",
+        ],
         pattern: r#"(?i)(?:^|\s)--?[\w\-]{0,20}(?:secret|token|passwd|password|passphrase|api-?key)[\w\-]{0,20}\s{1,3}["']?([A-Za-z0-9][^\s\x00-\x1f\x7f"'`<>{}()\[\],;|\\]{16,})"#,
         accept: value::assigned,
     },
