@@ -214,11 +214,16 @@ impl Pieces {
         let mut same = 0;
         while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
             match a.0.cmp(&b.0) {
-                std::cmp::Ordering::Less => drop(mine.next()),
-                std::cmp::Ordering::Greater => drop(theirs.next()),
+                std::cmp::Ordering::Less => {
+                    mine.next();
+                }
+                std::cmp::Ordering::Greater => {
+                    theirs.next();
+                }
                 std::cmp::Ordering::Equal => {
                     same += a.1.min(b.1);
-                    (mine.next(), theirs.next());
+                    mine.next();
+                    theirs.next();
                 }
             }
         }

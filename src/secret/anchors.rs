@@ -131,7 +131,7 @@ fn near(rule: &str, anchor: &str) -> Near {
                 .any(|kind| after.starts_with(kind))
                 || run(after, 32, |b| b.is_ascii_alphanumeric()) == 32
         },
-        ("netrc-password", _) => |_, after| after.first().is_some_and(is_blank),
+        ("netrc-password", _) => |_, after| after.first().is_some_and(|byte| is_blank(*byte)),
         _ => always,
     }
 }
@@ -153,8 +153,8 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// What `\s` is in the expressions.
-fn is_blank(byte: &u8) -> bool {
-    byte.is_ascii_whitespace() || *byte == b'\x0b'
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == b'\x0b'
 }
 
 /// The rest of a name, quotes or brackets, blanks, then `=` or `:`.
@@ -182,18 +182,18 @@ fn is_option(before: &[u8]) -> bool {
         .take_while(|byte| is_word(**byte))
         .count();
     let start = before.len() - word;
-    before.get(start) == Some(&b'-') && (start == 0 || is_blank(&before[start - 1]))
+    before.get(start) == Some(&b'-') && (start == 0 || is_blank(before[start - 1]))
 }
 
 /// The rest of the word, a blank, then more.
 fn takes_value(after: &[u8]) -> bool {
     let at = run(after, 32, is_word);
-    after.get(at).is_some_and(is_blank)
+    after.get(at).is_some_and(|byte| is_blank(*byte))
 }
 
 /// `user:password@` before anything that ends the authority of a URL.
 fn has_password(after: &[u8]) -> bool {
-    let ends = |byte: &u8| is_blank(byte) || b"/?#@\"'`<>\\".contains(byte);
+    let ends = |byte: &u8| is_blank(*byte) || b"/?#@\"'`<>\\".contains(byte);
     let user = after
         .iter()
         .take(129)
