@@ -94,7 +94,7 @@ pub(crate) enum Verb {
 pub(crate) struct Task {
     /// The task; without it, the task of the last checkpoint of this branch
     #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    pub text: Option<String>,
     /// Profile: strategist, auditor, reviewer, debugger, default, or one of arkaint.toml
     #[arg(value_name = "PROFILE")]
     pub profile_word: Option<String>,
@@ -102,8 +102,8 @@ pub(crate) struct Task {
     #[arg(short, long, value_name = "PROFILE", conflicts_with = "profile_word")]
     pub profile: Option<String>,
     /// Read the task from FILE (`-` for standard input)
-    #[arg(long, value_name = "FILE")]
-    pub task_file: Option<PathBuf>,
+    #[arg(long = "task-file", value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

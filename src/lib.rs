@@ -6,7 +6,7 @@
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
 //! `command` / `cycle` / `packet` / `archive decay gate` / `judge ledger guard hooks journal` / `agent git` /
-//! `process ui` / `secret cli config text tokens exit`
+//! `process ui` / `secret cli config` / `text tokens exit`
 //!
 //! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
 //! refs through it and may name gix types for that. Only `process` (and `git`, through it) starts other programs.

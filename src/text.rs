@@ -93,6 +93,15 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
     unreachable!("the loop returns at GiB")
 }
 
+/// An amount of USD for people: cents, or more digits where it is less than one.
+pub(crate) fn usd(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 {
+        format!("{amount:.4} USD")
+    } else {
+        format!("{amount:.2} USD")
+    }
+}
+
 /// Bytes as lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes

@@ -1,7 +1,100 @@
 //! One stateless launch: the adapter of each agent, the events its stream is turned into, and how a launch ended.
 //! Nothing outside this room knows an agent's flags or its stream.
 
+mod command;
+mod goose;
+pub(crate) mod launch;
+mod provider;
+#[cfg(test)]
+mod tests;
+mod transcript;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config;
+pub(crate) use config::AgentName;
+pub(crate) use transcript::{REPEAT_LIMIT, Ran, Tokens, ToolUse, Transcript};
+
+/// The line that the prompt asks the model to end its last message with: the one sign of completion that is neither the agent's nor
+/// the provider's.
+pub(crate) const COMPLETION_LINE: &str = "ARKAINT: done";
+
+/// What the program needs to know about one agent: how it is started, and what its stream says.
+pub(crate) trait Adapter {
+    /// Its name in `arkaint.toml` and in the ledger.
+    fn name(&self) -> AgentName;
+
+    /// The launch that reads the packet on standard input and works unattended.
+    fn launch(&self, agent: &config::Agent) -> Launch;
+
+    /// The events of one raw line of standard output, in order. A line that is no event gives [`Event::Plain`], an unknown event
+    /// nothing.
+    fn events(&mut self, line: &[u8], out: &mut Vec<Event>);
+}
+
+/// How one launch is started; where, with which deadlines and under which supervision is the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub argv: Vec<String>,
+    /// Variables to set, over whatever is inherited.
+    pub set: BTreeMap<String, String>,
+    /// Variables that belong to the chosen provider, so that other secrets can be withheld; a trailing `*` stands for any ending.
+    pub provider_variables: Vec<String>,
+    /// The polite way to end it.
+    pub stop: Stop,
+}
+
+impl Launch {
+    /// Does the provider need this variable?
+    pub(crate) fn needs(&self, variable: &str) -> bool {
+        self.provider_variables
+            .iter()
+            .any(|pattern| match pattern.strip_suffix('*') {
+                Some(start) => variable.starts_with(start),
+                None => variable == pattern,
+            })
+    }
+}
+
+/// The signal that an agent takes as a request to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Terminate,
+    Interrupt,
+}
+
+/// The adapter of an agent.
+pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
+    match name {
+        AgentName::Goose => Box::new(goose::Goose),
+        AgentName::Command => Box::new(command::Command),
+    }
+}
+
+/// An agent's name in `arkaint.toml`, in records and on the terminal.
+pub(crate) fn word(name: AgentName) -> &'static str {
+    match name {
+        AgentName::Goose => "goose",
+        AgentName::Command => "command",
+    }
+}
+
+/// Which agent wrote this line, when the line alone can tell.
+pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
+    goose::speaks(line).then_some(AgentName::Goose)
+}
+
+/// The first JSON object of a line, also behind other text: an interrupted agent may print prose and an event on one line.
+fn object(line: &[u8]) -> Option<Value> {
+    let text = String::from_utf8_lossy(line);
+    text.match_indices('{').take(8).find_map(|(at, _)| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        values.next().and_then(Result::ok).filter(Value::is_object)
+    })
+}
 
 /// What one line of an agent's stream says, in words common to all agents.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +112,13 @@ pub(crate) enum Event {
         command: Option<String>,
         arguments: String,
     },
-    /// A tool answered.
+    /// A tool answered. `killed` when its program was ended by a signal and has no exit code.
     ToolResult {
         id: String,
         error: bool,
         exit_code: Option<i64>,
         timed_out: bool,
+        killed: bool,
         text: String,
     },
     /// Which model was asked, by which provider.
@@ -36,12 +130,14 @@ pub(crate) enum Event {
     Usage(Usage),
     /// Money of the whole run so far, as the agent reports it, USD.
     Cost(f64),
-    /// The service or the agent failed: the agent's own words.
+    /// The service or the agent failed: the agent's own words. It ended the run unless the model goes on after it.
     Error(String),
     /// The output limit of one reply was reached.
     OutputLimit,
     /// The run ended by the agent's own account.
     Done,
+    /// A line that is no event of the agent's schema: banners, prose, what a plain command prints.
+    Plain(String),
 }
 
 /// Tokens of a run; `None` is unknown, never 0. `input` includes cached tokens.
@@ -85,4 +181,38 @@ pub(crate) enum Outcome {
     Limited,
     /// 5xx, refused, reset: the network or the service.
     Unreachable,
+}
+
+impl Outcome {
+    /// Its name in records and on the terminal.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::NoOp => "no-op",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Capped => "capped",
+            Self::Killed => "killed",
+            Self::Unusable => "unusable",
+            Self::Limited => "limited",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl Outcome {
+    /// As the ledger writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::NoOp => "no-op",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Capped => "capped",
+            Self::Killed => "killed",
+            Self::Unusable => "unusable",
+            Self::Limited => "limited",
+            Self::Unreachable => "unreachable",
+        }
+    }
 }

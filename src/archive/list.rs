@@ -53,13 +53,16 @@ pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Archive>> {
             seconds: decoded.time().map_or(0, |t| t.seconds),
         });
     }
-    let number = |id: &str| {
-        id.rsplit('/')
-            .next()
-            .and_then(|n| n.parse::<u32>().ok())
-            .unwrap_or(0)
+    // Commits know seconds only; ids sort by time within one.
+    let order = |a: &Archive| {
+        let (run, number) = a.id.rsplit_once('/').unwrap_or((&a.id, ""));
+        (
+            a.seconds,
+            run.to_owned(),
+            number.parse::<u32>().unwrap_or(0),
+        )
     };
-    found.sort_by(|a, b| (b.seconds, number(&b.id), &b.id).cmp(&(a.seconds, number(&a.id), &a.id)));
+    found.sort_by_key(|a| std::cmp::Reverse(order(a)));
     Ok(found)
 }
 

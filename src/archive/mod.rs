@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;
 
 use crate::git::hardened::{Attributes, Hardened};
-use crate::git::{self, Oid};
+use crate::git::{self, Content, Oid};
 
 /// Where archives live; below it `RUN/N`.
 pub(crate) const REFS: &str = "refs/arkaint/discarded/";
@@ -46,7 +46,7 @@ pub(crate) struct Order<'a> {
 pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
     let worktree = git.worktree();
     let repo = worktree.repo()?;
-    let (mut tree, nested) = git
+    let Content { mut tree, nested } = git
         .content_tree(&git.index(), Attributes::Raw)
         .context("archiving the worktree")?;
     if let Some(stable) = order.rules_of {

@@ -1,10 +1,11 @@
 //! The switch back: archive, verify, change only what differs, compare. By a two-tree switch from the archived state, so that a file
 //! that changed after the archive is noticed and archived again, never overwritten.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;
@@ -12,25 +13,14 @@ use gix::refs::transaction::PreviousValue;
 use super::{Order, Snapshot, ignored::Rules};
 use crate::exit::{Exit, Refusal};
 use crate::git::hardened::{Attributes, Hardened};
-use crate::git::{self, Oid};
+use crate::git::{self, Oid, state};
+use crate::journal::Target;
+
+/// Longer than one tick of any kernel's file clock.
+const TICK: Duration = Duration::from_millis(12);
 
 /// How often a file that changes under our hands is archived again before giving up.
 const TRIES: u32 = 3;
-
-/// The state to go back to.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Target {
-    /// Where the branch goes.
-    #[serde(with = "git::oid_text")]
-    pub commit: Oid,
-    /// What the worktree shall hold.
-    #[serde(with = "git::oid_text")]
-    pub tree: Oid,
-    /// `tree` holds the bytes as they were on disk (an archive), not as git stores them.
-    pub raw: bool,
-    /// The user's index at that time; without it the index becomes `tree`.
-    pub index: Option<PathBuf>,
-}
 
 /// What a rollback did.
 #[derive(Debug)]
@@ -86,10 +76,16 @@ pub(crate) fn roll_back(
         let stay = ignored_by_target(git, target.tree, archive.tree)?;
         let from = without(git, archive.tree, &stay)?;
         let names = [from.to_string(), target.tree.to_string()];
-        let out = git
-            .call(attributes, ["read-tree", "-m", "-u"])
-            .args(&names)
-            .output()?;
+        let switch = || {
+            git.call(attributes, ["read-tree", "-m", "-u"])
+                .args(&names)
+                .output()
+        };
+        let mut out = switch()?;
+        if out.code != Some(0) && !target.raw {
+            settle_index(git)?;
+            out = switch()?;
+        }
         if out.code == Some(0) {
             if !stay.is_empty() {
                 let mut list = stay.join(&0);
@@ -131,6 +127,28 @@ pub(crate) fn roll_back(
         }
     }
     unreachable!("the loop returns or fails")
+}
+
+/// Makes the private index older than no file that it describes, and newer than all that it does. git compares times in whole seconds and
+/// reads a file again that may have changed in the second in which the index was written; the switch reads it by the target's attributes
+/// and would take the archive's raw bytes for a change. Waits for the next second: what changes from then on is read, and refused.
+fn settle_index(git: &Hardened<'_>) -> Result<()> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    std::thread::sleep(
+        Duration::from_secs(1).saturating_sub(Duration::from_nanos(now.subsec_nanos().into()))
+            + TICK,
+    );
+    git.call(Attributes::Raw, ["update-index", "-q", "--refresh"])
+        .output()?;
+    let index = File::options()
+        .write(true)
+        .open(git.index())
+        .context("opening the private index")?;
+    index
+        .set_modified(SystemTime::now())
+        .context("dating the private index")
 }
 
 /// Paths of the archive that the target does not have and whose ignore rules hide them: they stay on disk.
@@ -237,16 +255,7 @@ fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, P
     let kept = git.worktree().common_dir().join("arkaint/kept").join(run);
     fs::create_dir_all(&kept).context("making the kept folder")?;
     let flat = name.replace('/', "%");
-    let to = (0..)
-        .map(|n| {
-            if n == 0 {
-                kept.join(&flat)
-            } else {
-                kept.join(format!("{flat}.{n}"))
-            }
-        })
-        .find(|p| !p.exists());
-    let to = to.expect("numbers do not end");
+    let to = state::free_name(&kept, &flat);
     fs::rename(&from, &to)
         .with_context(|| format!("moving the nested repository {name} to {}", to.display()))?;
     Ok((name, to))
@@ -262,7 +271,9 @@ fn compare(
     fs::copy(git.index(), &scratch).context("copying the private index")?;
     let compared = git.content_tree(&scratch, attributes);
     let _ = fs::remove_file(&scratch);
-    let (tree, _) = compared.context("comparing the worktree after the rollback")?;
+    let tree = compared
+        .context("comparing the worktree after the rollback")?
+        .tree;
     if tree == target.tree {
         return Ok(Vec::new());
     }

@@ -1,22 +1,31 @@
 //! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
 
+mod boot;
+mod checkpoint;
 mod completions;
+mod cycle;
+mod discarded;
+mod explain;
 mod explain_drift;
+mod explain_run;
 mod hook;
 mod hooks;
 mod init;
+mod log;
 mod man;
+mod packet;
+mod rollback;
+mod status;
 mod status_config;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
 
 use crate::cli::{Cli, Color, Verb};
 use crate::exit::{Exit, Refusal};
-use crate::git::Worktree;
+use crate::gate;
 use crate::ui::Ui;
 
 /// The program: words from the command line to an exit code.
@@ -65,25 +74,27 @@ pub fn exec_verb(verb: &str) -> ExitCode {
 }
 
 fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
+    let global = &cli.global;
+    let here = || gate::open(global.dir.as_deref());
     match &cli.verb {
-        Verb::Completions(words) => Ok(completions::run(words, ui)),
-        Verb::Man(words) => man::run(words, ui),
-        Verb::Explain(words) if words.drift => {
-            let dir = cli.global.dir.as_deref().unwrap_or(Path::new("."));
-            explain_drift::run(&Worktree::discover(dir)?, words.rev.as_deref(), ui)
-        }
-        Verb::Init(words) => init::run(words, &worktree(cli)?, ui),
-        Verb::Status(words) if words.config => status_config::run(&worktree(cli)?, ui),
-        Verb::Hooks(words) => hooks::run(&cli.global, words, ui),
-        Verb::Hook(words) => hook::run(words, ui),
-        _ => Ok(Exit::Done),
+        Verb::Init(args) => init::run(args, &here()?, ui),
+        Verb::Checkpoint(args) => checkpoint::run(global, args, ui),
+        Verb::Boot(args) => boot::run(global, args, ui),
+        Verb::Packet(args) => packet::run(&here()?, args, ui),
+        Verb::Cycle(args) => cycle::run(global, args, ui),
+        Verb::Rollback(_) => rollback::run(global, ui),
+        Verb::Status(args) if args.config => status_config::run(&here()?, ui),
+        Verb::Status(_) => status::run(&here()?, ui),
+        Verb::Log(args) => log::run(&here()?, args, ui),
+        Verb::Explain(args) if args.drift => explain_drift::run(&here()?, args.rev.as_deref(), ui),
+        Verb::Explain(args) => explain_run::run(global, args, ui),
+        Verb::Discarded(args) => discarded::run(global, args, ui),
+        Verb::Hooks(args) => hooks::run(global, args, ui),
+        Verb::Hook(args) => hook::run(args, ui),
+        Verb::Completions(args) => Ok(completions::run(args, ui)),
+        Verb::Man(args) => man::run(args, ui),
+        Verb::Demo(_) => Ok(Exit::Done),
     }
-}
-
-/// The worktree that the command was started in, or that `-C` names.
-fn worktree(cli: &Cli) -> Result<Worktree> {
-    let here = || std::env::current_dir().context("reading the current folder");
-    Worktree::discover(&cli.global.dir.clone().map_or_else(here, Ok::<PathBuf, _>)?)
 }
 
 fn report(ui: &Ui, error: &anyhow::Error) -> Exit {

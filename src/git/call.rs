@@ -32,6 +32,16 @@ impl<'a> Trusted<'a> {
     }
 }
 
+impl Trusted<'_> {
+    /// The content tree, staged into `index` with the user's own filters and attributes.
+    pub(crate) fn content_tree(self, index: &std::path::Path) -> Result<super::Content> {
+        super::content::stage(self.worktree, &|args| {
+            self.call(args).env("GIT_INDEX_FILE", index)
+        })
+        .context("reading the worktree")
+    }
+}
+
 /// What a call printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Output {

@@ -3,12 +3,14 @@
 //! file system monitor, and no filter but those that the operator had before the launch.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::call::Call;
+use super::content::{self, Content};
 use super::{Oid, Worktree};
 
 /// Keys of the operator's configuration that decide how bytes get from the object store to disk and back.
@@ -154,10 +156,7 @@ impl<'a> Hardened<'a> {
         fs::copy(&theirs, &fresh).context("copying the index")?;
         fs::rename(&fresh, &ours).context("copying the index")?;
         let tags = self
-            .worktree
-            .git()
-            .call(["ls-files", "-v", "-z"])
-            .env("GIT_INDEX_FILE", &ours)
+            .call(Attributes::Raw, ["ls-files", "-v", "-z"])
             .bytes()?;
         let hidden = |entry: &&[u8]| entry.len() > 2 && entry[0].is_ascii_lowercase();
         let names: Vec<&[u8]> = tags
@@ -192,60 +191,10 @@ impl<'a> Hardened<'a> {
         Ok(())
     }
 
-    /// Brings `index` up to what is on disk and returns its tree: tracked and untracked files that no rule ignores, without `.arkaint/`,
-    /// `.ak-loop/` and nested repositories. Also returns those nested repositories (paths with `/` between folders, bytes as git has them).
-    ///
-    /// # Errors
-    /// When a file cannot be read: git would otherwise leave it out in silence.
-    pub(crate) fn content_tree(
-        &self,
-        index: &Path,
-        attributes: Attributes,
-    ) -> Result<(Oid, Vec<Vec<u8>>)> {
-        let add = |extra: &[OsString]| {
-            self.call_on(
-                index,
-                attributes,
-                ["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--"],
-            )
-            .args([".", ":(exclude,top).arkaint", ":(exclude,top).ak-loop"])
-            .args(extra)
-            .output()
-        };
-        let mut nested = Vec::new();
-        let mut out = add(&[])?;
-        if out.code != Some(0) || out.stderr.contains("embedded git repository") {
-            nested = self.nested_repositories(index)?;
-            let exclude: Vec<OsString> = nested
-                .iter()
-                .map(|path| super::exclude_pathspec(path))
-                .collect();
-            out = add(&exclude)?;
-            let mut names = nested.join(&0);
-            names.push(0);
-            self.call_on(
-                index,
-                attributes,
-                ["update-index", "--force-remove", "-z", "--stdin"],
-            )
-            .stdin(names)
-            .run()?;
-        }
-        if out.code != Some(0) {
-            bail!("reading the worktree: {}", out.reason());
-        }
-        if let Some(line) = out
-            .stderr
-            .lines()
-            .find(|l| l.contains("could not open") || l.contains("unable to"))
-        {
-            bail!("reading the worktree: {line}");
-        }
-        let tree = self.call_on(index, attributes, ["write-tree"]).text()?;
-        Ok((
-            Oid::from_hex(tree.as_bytes()).context("reading a tree name")?,
-            nested,
-        ))
+    /// The content tree, staged into `index` ([`content::stage`]).
+    pub(crate) fn content_tree(&self, index: &Path, attributes: Attributes) -> Result<Content> {
+        content::stage(self.worktree, &|args| self.call_on(index, attributes, args))
+            .context("reading the worktree")
     }
 
     /// Paths in which two trees differ, both sides of a rename, bytes as git has them.
@@ -269,18 +218,6 @@ impl<'a> Hardened<'a> {
             .filter(|p| !p.is_empty())
             .map(<[u8]>::to_vec)
             .collect())
-    }
-
-    /// Untracked repositories inside the worktree: paths without the trailing `/`.
-    pub(crate) fn nested_repositories(&self, index: &Path) -> Result<Vec<Vec<u8>>> {
-        let listed = self
-            .call_on(
-                index,
-                Attributes::Raw,
-                ["ls-files", "-o", "--exclude-standard", "-z"],
-            )
-            .bytes()?;
-        Ok(super::folders_in(&listed))
     }
 }
 
@@ -312,26 +249,28 @@ fn config_text(worktree: &Worktree) -> Result<String> {
     text.push_str(
         "[gc]\n\tauto = 0\n[submodule]\n\trecurse = false\n[diff]\n\tignoreSubmodules = dirty\n",
     );
-    text.push_str(&format!(
+    let _ = write!(
+        text,
         "[lfs]\n\tstorage = {}\n",
         quote(&worktree.common_dir().join("lfs").to_string_lossy())
-    ));
+    );
     for entry in String::from_utf8_lossy(&listed).split('\0') {
         let Some((key, value)) = entry.split_once('\n') else {
             continue;
         };
         if COPIED.contains(&key) {
             let name = key.trim_start_matches("core.");
-            text.push_str(&format!("[core]\n\t{name} = {}\n", quote(value)));
+            let _ = write!(text, "[core]\n\t{name} = {}\n", quote(value));
         } else if let Some(rest) = key.strip_prefix("filter.") {
             let Some((driver, name)) = rest.rsplit_once('.') else {
                 continue;
             };
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "[filter {}]\n\t{name} = {}\n",
                 quote(driver),
                 quote(value)
-            ));
+            );
         }
     }
     Ok(text)

@@ -3,15 +3,18 @@
 
 mod attributes;
 mod call;
-pub(crate) mod hardened;
-mod settings;
 pub(crate) mod changes;
+mod content;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod hardened;
+pub(crate) mod hook_env;
 pub(crate) mod patch;
 mod renames;
-pub(crate) mod hook_env;
+mod settings;
+pub(crate) mod state;
+mod tree_diff;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -25,6 +28,8 @@ use anyhow::{Context, Result};
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 pub(crate) use call::{Call, Output, Trusted};
+pub(crate) use content::Content;
+pub(crate) use tree_diff::Changed;
 
 use crate::exit::{Exit, Refusal};
 
@@ -127,7 +132,11 @@ impl Worktree {
         )
         .with_context(|| format!("opening {}", self.git_dir.display()))?;
         repo.object_cache_size_if_unset(16 * 1024 * 1024);
-        repo.objects.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(32 * 1024 * 1024)));
+        repo.objects.set_pack_cache(|| {
+            Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(
+                32 * 1024 * 1024,
+            ))
+        });
         Ok(self.repo.get_or_init(|| repo))
     }
 
@@ -171,6 +180,60 @@ impl Worktree {
             Some(entry) if entry.mode().is_blob() => Ok(Some(entry.object()?.data.clone())),
             _ => Ok(None),
         }
+    }
+
+    /// Paths with conflict entries in the user's index, each once.
+    pub(crate) fn unmerged_paths(&self) -> Result<Vec<String>> {
+        let Ok(index) = self.repo()?.open_index() else {
+            return Ok(Vec::new());
+        };
+        let unmerged = index
+            .entries()
+            .iter()
+            .filter(|e| e.stage() != gix::index::entry::Stage::Unconflicted);
+        let mut paths: Vec<String> = unmerged.map(|e| e.path(&index).to_string()).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Does git know whom to name as the committer?
+    pub(crate) fn has_identity(&self) -> Result<bool> {
+        if self.repo()?.committer().is_some() {
+            return Ok(true);
+        }
+        // git also takes an identity from the machine, unless user.useConfigOnly is set: only git itself knows.
+        self.git().call(["var", "GIT_COMMITTER_IDENT"]).succeeds()
+    }
+
+    /// The folder where git looks for hooks, as the configuration says; `None` when that is an empty or impossible value.
+    pub(crate) fn hooks_folder(&self) -> Result<Option<PathBuf>> {
+        let snapshot = self.repo()?.config_snapshot();
+        match snapshot.trusted_path("core.hooksPath") {
+            Ok(None) => Ok(Some(self.common_dir.join("hooks"))),
+            Ok(Some(path)) if !path.as_os_str().is_empty() => Ok(Some(self.root.join(path))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Full names of the branches that other worktrees of this repository have checked out.
+    pub(crate) fn branches_of_other_worktrees(&self) -> Vec<String> {
+        let linked = self
+            .common_dir
+            .join("worktrees")
+            .read_dir()
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        linked
+            .chain([self.common_dir.clone()])
+            .filter(|dir| *dir != self.git_dir)
+            .filter_map(|dir| std::fs::read_to_string(dir.join("HEAD")).ok())
+            .filter_map(|head| {
+                head.strip_prefix("ref: ")
+                    .map(|name| name.trim_end().to_owned())
+            })
+            .collect()
     }
 
     /// Is the checkout sparse (by the user's configuration)?

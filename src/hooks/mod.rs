@@ -26,7 +26,7 @@ use anyhow::{Context, Result};
 pub(crate) use answer::Answer;
 pub(crate) use install::{Report, install};
 pub(crate) use shim::Name;
-pub(crate) use uninstall::uninstall;
+pub(crate) use uninstall::{NONE_HERE, uninstall};
 
 use crate::git::hook_env::HookGit;
 use caller::Caller;

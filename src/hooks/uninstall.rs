@@ -13,6 +13,9 @@ use super::shim::{self, Name, Owner};
 use crate::exit::Exit;
 use crate::git::Worktree;
 
+/// What [`uninstall`] says where there is nothing to remove.
+pub(crate) const NONE_HERE: &str = "no hook of Arkaint's is installed here";
+
 /// Removes exactly what an installation wrote and puts back what was there before; safe to run again.
 pub(crate) fn uninstall(worktree: &Worktree) -> Result<Report> {
     let folder = Folder::of(worktree)?;
@@ -37,7 +40,7 @@ pub(crate) fn uninstall(worktree: &Worktree) -> Result<Report> {
     }
     Receipt::remove(worktree.common_dir())?;
     if lines.is_empty() {
-        lines.push("no hook of Arkaint's is installed here".to_owned());
+        lines.push(NONE_HERE.to_owned());
     }
     if folder.standing != Standing::Own
         && Name::ALL.into_iter().any(|name| folder.calls_guard(name))

@@ -138,14 +138,17 @@ pub(crate) fn now() -> String {
     format!("{now:.3}")
 }
 
-/// A fresh id: UTC time to the second and six hexadecimal digits of the system's randomness, e.g. `20260131T120000Z-3f9a1c`.
+/// A fresh id that sorts by time: UTC to the second, then three hexadecimal digits of milliseconds and three of randomness, e.g.
+/// `20260131T120000Z-3f9a1c`.
 pub(crate) fn fresh_id() -> String {
-    let time: String = now()
+    let now = now();
+    let time: String = now
         .chars()
-        .filter(|c| c.is_ascii_alphanumeric())
+        .filter(char::is_ascii_alphanumeric)
         .take(15)
         .collect();
-    format!("{time}Z-{}", random_hex(3))
+    let millis: u16 = now.get(20..23).and_then(|m| m.parse().ok()).unwrap_or(0);
+    format!("{time}Z-{millis:03x}{}", &random_hex(2)[..3])
 }
 
 /// `n` bytes of the system's randomness in hexadecimal.

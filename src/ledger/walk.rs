@@ -28,6 +28,16 @@ pub(crate) fn last_stable(worktree: &Worktree, from: Oid) -> Result<Option<Check
     Ok(found)
 }
 
+/// The newest checkpoint on the first-parent line of `from` that holds by its own trailers, whether the ledger knows it or not.
+pub(crate) fn last_valid(worktree: &Worktree, from: Oid) -> Result<Option<Checkpoint>> {
+    let mut found = None;
+    each(worktree, from, |commit| {
+        found = checkpoint::read(worktree, commit)?.filter(|c| c.fault.is_none());
+        Ok(found.is_none())
+    })?;
+    Ok(found)
+}
+
 /// Calls `visit` with each commit on the first-parent line that could be a checkpoint, until it answers false.
 fn each(worktree: &Worktree, from: Oid, mut visit: impl FnMut(Oid) -> Result<bool>) -> Result<()> {
     let repo = worktree.repo()?;
@@ -36,7 +46,7 @@ fn each(worktree: &Worktree, from: Oid, mut visit: impl FnMut(Oid) -> Result<boo
     while let Some(id) = next {
         use gix::objs::FindExt as _;
         // Shallow history ends where a parent is not here.
-        let Ok(mut commit) = repo.objects.find_commit_iter(&id, &mut buffer) else {
+        let Ok(commit) = repo.objects.find_commit_iter(&id, &mut buffer) else {
             break;
         };
         next = commit.parent_ids().next();

@@ -106,6 +106,16 @@ pub(crate) fn fix_round(findings: &[String], output: Option<&str>) -> Instructio
     .quote("check-output", output.unwrap_or_default(), Keep::Tail)
 }
 
+/// A start from red: the checks fail already, and that is the work.
+pub(crate) fn red_start(findings: &[String], output: Option<&str>) -> Instruction {
+    Instruction::new(
+        "Red start: the checks below fail now, before you have done anything, and that is where the work starts. Reproduce the failure first, \
+         mend its cause, and finish when every check passes. Never make a check pass by weakening, skipping or deleting it.",
+    )
+    .quote("findings", list(findings), Keep::Head)
+    .quote("check-output", output.unwrap_or_default(), Keep::Tail)
+}
+
 /// Recovery attempt `attempt` of `of`, after a trip: the first tries another minimal fix, the last writes for the operator, those in
 /// between look for the cause. A single attempt is the last.
 pub(crate) fn recovery(attempt: u32, of: u32, tripped: Tripped) -> Instruction {

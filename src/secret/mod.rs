@@ -17,6 +17,7 @@ mod tests;
 mod value;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -78,13 +79,19 @@ pub(crate) fn redact_json(value: &Value) -> Value {
     }
 }
 
-/// The secrets of a text, in order.
-pub(crate) fn find(text: &str) -> Vec<Finding> {
+/// The secrets of `new` that `old` did not hold already, in order.
+pub(crate) fn added(old: &str, new: &str) -> Vec<Finding> {
+    let found = spans(new);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let known: HashSet<&str> = spans(old).into_iter().map(|(span, _)| &old[span]).collect();
     let (mut line, mut at) = (1, 0);
-    spans(text)
+    found
         .into_iter()
+        .filter(|(span, _)| !known.contains(&new[span.clone()]))
         .map(|(span, rule)| {
-            line += text[at..span.start].bytes().filter(|b| *b == b'\n').count();
+            line += new[at..span.start].bytes().filter(|b| *b == b'\n').count();
             at = span.start;
             Finding { rule, line }
         })

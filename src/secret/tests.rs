@@ -176,7 +176,7 @@ proptest! {
         prop_assert!(!out.contains(&secret), "{rule}: {text} -> {out}");
         prop_assert!(out.contains(TAG), "{rule}: {out}");
         prop_assert_eq!(redact(&out), out.as_str(), "a second pass changes nothing");
-        prop_assert!(!find(&text).is_empty());
+        prop_assert!(!added("", &text).is_empty());
         let in_json = redact_json(&json!({ "log": [text], "n": 1 }));
         prop_assert!(!in_json.to_string().contains(&secret));
     }
@@ -233,7 +233,7 @@ fn findings_name_rule_and_line() {
         ["gl", "pat-", "abcdefghij0123456789"].concat()
     );
     assert_eq!(
-        find(&text),
+        added("", &text),
         [
             Finding {
                 rule: "npm-token",
@@ -313,7 +313,7 @@ fn what_only_names_a_secret_is_left_alone() {
         "id 550e8400-e29b-41d4-a716-446655440000",
     ] {
         assert_eq!(redact(text), text);
-        assert_eq!(find(text), []);
+        assert_eq!(added("", text), []);
     }
 }
 
@@ -400,7 +400,7 @@ fn innocent_source_code_is_not_changed() {
             continue;
         };
         (read, bytes) = (read + 1, bytes + text.len());
-        for finding in find(&text) {
+        for finding in added("", &text) {
             let line = text.lines().nth(finding.line - 1).unwrap_or_default();
             changed.push(format!(
                 "{}:{}: {}: {}",

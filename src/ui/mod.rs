@@ -49,6 +49,11 @@ impl Ui {
         }
     }
 
+    /// May programs of the user's own be heard on stderr?
+    pub(crate) fn is_talkative(&self) -> bool {
+        !self.quiet
+    }
+
     /// Was `--json` asked for?
     pub(crate) fn is_json(&self) -> bool {
         self.json

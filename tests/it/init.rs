@@ -344,8 +344,9 @@ fn undo_without_a_record_removes_what_is_surely_ours() {
     sandbox.arkaint(["init"]).expect(0);
     fs::remove_dir_all(sandbox.repo.join(".git/arkaint")).unwrap();
     sandbox.arkaint(["init", "--undo"]).expect(0);
-    // Whose this one is cannot be known.
+    // Whose these are cannot be known.
     sandbox.git(["config", "--unset", "notes.rewriteMode"]);
+    sandbox.git(["config", "--unset", "arkaint.bin"]);
     assert_same(&before, &world(&sandbox));
 }
 

@@ -1,16 +1,22 @@
 //! The integration tests: one binary, one file a subject, real git in throw-away repositories, the built binaries as a user runs them.
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
+mod checkpoint;
 mod completions;
 mod config;
+mod cycle;
 mod docs;
 mod drift;
+mod gate;
 mod goose;
+mod goose_cycle;
+mod hooks;
 mod init;
 mod install;
 mod layout;
 mod man;
 mod model;
-mod hooks;
+mod rollback;
 mod sandbox;
 mod secrets;
+mod stand_in;

@@ -17,6 +17,7 @@ use crate::ui::{Tone, Ui};
 pub(super) fn run(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
     let record = Record::find(worktree)?;
     let mut did = hooks::uninstall(worktree)?.lines;
+    did.retain(|line| line != hooks::NONE_HERE);
     did.extend(notes::remove(worktree, record.as_ref())?);
     did.extend(exclude::remove(worktree, record.as_ref())?);
     did.extend(remove_file(worktree, record.as_ref())?);

@@ -1,0 +1,190 @@
+//! `git arkaint log`: the ledger, newest first; and the chain of checkpoints, recomputed. Reads only, takes no lock.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cli::Log;
+use crate::cycle::cost_word;
+use crate::exit::{Exit, Refusal};
+use crate::git::Worktree;
+use crate::ledger::{Kind, Record, notes, walk};
+use crate::text;
+use crate::ui::{Tone, Ui};
+
+pub(super) fn run(worktree: &Worktree, args: &Log, ui: &Ui) -> Result<Exit> {
+    if args.verify {
+        return verify(worktree, ui);
+    }
+    for kind in &args.kind {
+        if !Kind::ALL.iter().any(|k| k.name() == kind) {
+            let known: Vec<_> = Kind::ALL.iter().map(|k| k.name()).collect();
+            return Err(Refusal::new(
+                format!("{kind} is no kind of record"),
+                format!("--kind with some of: {}", known.join(", ")),
+            )
+            .into());
+        }
+    }
+    let wanted = |record: &Record| {
+        (args.kind.is_empty() || args.kind.iter().any(|k| k == record.kind()))
+            && args
+                .run
+                .as_ref()
+                .is_none_or(|run| record.id() == run || record.str("run") == run)
+    };
+    let mut records: Vec<(crate::git::Oid, Record)> = notes::all(worktree)?
+        .into_iter()
+        .filter(|(_, r)| wanted(r))
+        .collect();
+    records.reverse();
+    records.truncate(args.max_count.unwrap_or(usize::MAX));
+    if ui.is_json() {
+        let records: Vec<Value> = records
+            .iter()
+            .map(|(on, record)| {
+                let mut value = record.to_value();
+                value["on"] = on.to_string().into();
+                value
+            })
+            .collect();
+        ui.json(&json!({"v": 1, "records": records}));
+        return Ok(Exit::Done);
+    }
+    if records.is_empty() {
+        ui.say(Tone::Plain, "the ledger has no such record");
+    }
+    for (_, record) in &records {
+        let line = line(record);
+        ui.out_toned(
+            tone(record),
+            text::ellipsis(&text::visible_line(&line), 500),
+        );
+    }
+    Ok(Exit::Done)
+}
+
+fn tone(record: &Record) -> Tone {
+    match record.kind() {
+        "checkpoint" => Tone::Good,
+        "trip" => Tone::Bad,
+        "rollback" => Tone::Warn,
+        _ => Tone::Plain,
+    }
+}
+
+/// `2026-01-31 12:00:00 run        done      goose ...`
+fn line(record: &Record) -> String {
+    let at = record
+        .at()
+        .chars()
+        .take(19)
+        .collect::<String>()
+        .replace('T', " ");
+    let short = |key: &str| record.str(key).chars().take(12).collect::<String>();
+    let what = match record.kind() {
+        "checkpoint" => format!(
+            "{} {} {}",
+            short("commit"),
+            record.str("status"),
+            first_of(record, &["task", "message"])
+        ),
+        "run" => {
+            let model = [record.str("agent"), record.str("model")]
+                .iter()
+                .filter(|w| !w.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" ");
+            let cost = record.get("cost").map(cost_word).unwrap_or_default();
+            format!(
+                "{} {} ({model}, {}, {cost}) {}",
+                record.id(),
+                record.str("outcome"),
+                tokens_word(record),
+                record.str("task")
+            )
+        }
+        "failure" => format!(
+            "{} {}: {}",
+            record.str("check"),
+            record.str("label"),
+            record.str("line")
+        ),
+        "trip" => record.str("why").to_owned(),
+        "rollback" => match record.str("summary") {
+            "" => format!(
+                "to {}, archive {}: {}",
+                short("to"),
+                record.str("archive"),
+                record.str("why")
+            ),
+            summary => format!("to {}; summary: {summary}", short("to")),
+        },
+        "decay" => record.str("name").to_owned(),
+        _ => format!("(kind of a newer version) {}", record.id()),
+    };
+    format!("{at} {:<10} {what}", record.kind())
+}
+
+fn first_of<'a>(record: &'a Record, keys: &[&str]) -> &'a str {
+    keys.iter()
+        .map(|key| record.str(key))
+        .find(|v| !v.is_empty())
+        .unwrap_or_default()
+}
+
+fn tokens_word(record: &Record) -> String {
+    let tokens = record.get("tokens");
+    let part = |name: &str| tokens.and_then(|t| t.get(name)).and_then(Value::as_u64);
+    match (part("input"), part("output")) {
+        (None, None) => "tokens unknown".to_owned(),
+        (input, output) => format!("{} tokens", input.unwrap_or(0) + output.unwrap_or(0)),
+    }
+}
+
+/// Recomputes every state hash on the first-parent line of HEAD; names the first break.
+fn verify(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+    let Some(head) = worktree.head()? else {
+        return Err(Refusal::new(
+            "this branch has no commit yet",
+            "git add -A && git commit -m 'start'",
+        )
+        .into());
+    };
+    let all = walk::checkpoints(worktree, head, usize::MAX)?;
+    // Oldest first: the first break is where the history went wrong, all after it follow.
+    let broken = all
+        .iter()
+        .rev()
+        .find_map(|c| c.fault.as_ref().map(|fault| (c, fault)));
+    let unproven = all
+        .iter()
+        .filter(|c| c.fault.is_none() && !c.proven)
+        .count();
+    if ui.is_json() {
+        ui.json(&json!({
+            "v": 1, "checkpoints": all.len(), "unproven": unproven,
+            "broken": broken.map(|(c, fault)| json!({"commit": c.commit.to_string(), "fault": fault})),
+        }));
+    } else if let Some((checkpoint, fault)) = broken {
+        ui.out_toned(
+            Tone::Bad,
+            format!("the chain breaks at {}: {fault}", checkpoint.commit),
+        );
+    } else {
+        let rest = if unproven > 0 {
+            format!(", {unproven} without a record in the ledger")
+        } else {
+            String::new()
+        };
+        ui.out_toned(
+            Tone::Good,
+            format!("the chain of {} checkpoints holds{rest}", all.len()),
+        );
+    }
+    Ok(if broken.is_some() {
+        Exit::CheckFailed
+    } else {
+        Exit::Done
+    })
+}

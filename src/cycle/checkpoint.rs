@@ -1,0 +1,330 @@
+//! The commit primitive: only a tested state becomes a checkpoint, and what is committed is what was tested. Staged in a private index,
+//! so that a refusal leaves the user's index as it was; committed by git itself, with the user's hooks, signing and filters.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use anyhow::{Context, Result};
+
+use super::checks::{self, Care, Verdict};
+use crate::config;
+use crate::exit::{Exit, Refusal};
+use crate::gate::Pass;
+use crate::git::{Content, Oid};
+use crate::journal::{self, Entry};
+use crate::ledger::{Checkpoint, Kind, Record, Status, checkpoint, message, notes, record, walk};
+use crate::process::{self, How};
+use crate::secret::{self, paths::Sensitive};
+use crate::text;
+use crate::ui::{Tone, Ui};
+
+/// What a checkpoint is to say and how it is made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    pub message: String,
+    pub task: String,
+    pub provider: String,
+    pub model: String,
+    /// Tokens of the runs since the checkpoint before; a number, or `unknown`.
+    pub token_load: String,
+    /// The run that it closes, if any.
+    pub run: Option<String>,
+    /// Make an empty checkpoint when nothing is staged and HEAD is none (a cycle needs a point to return to).
+    pub always: bool,
+    /// This tree is green already.
+    pub known_green: Option<Oid>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Made {
+    /// A new checkpoint.
+    New(Checkpoint),
+    /// Nothing was staged. HEAD's own checkpoint, if it is one.
+    Nothing(Option<Checkpoint>),
+}
+
+/// Tests what is on disk and commits it.
+///
+/// # Errors
+/// A [`Refusal`] with exit 1 when a check, the secret scan, a hook or signer of the user says no. Then nothing was committed and the index
+/// is as it was.
+pub(crate) fn make(pass: &Pass, order: &Order, ui: &Ui) -> Result<Made> {
+    let checked = checks::run(pass, Care::default(), order.known_green, ui)?;
+    let status = accept(&checked.verdict, ui)?;
+    name_left_out(pass, &checked.content, ui);
+    let head_tree = pass.worktree.tree_of(head(pass)?)?;
+    let staged = checked.content.tree != head_tree;
+    if !staged {
+        let at_head = checkpoint::read(&pass.worktree, head(pass)?)?.filter(Checkpoint::is_stable);
+        if at_head.is_some() || !order.always {
+            return Ok(Made::Nothing(at_head));
+        }
+    }
+    scan(pass, head_tree, checked.content.tree)?;
+    commit(pass, order, checked.content.tree, status, ui)
+}
+
+fn accept(verdict: &Verdict, ui: &Ui) -> Result<Status> {
+    let no =
+        |cause: String, hint: &str| Err(Refusal::with_exit(Exit::CheckFailed, cause, hint).into());
+    match verdict {
+        Verdict::Green => Ok(Status::Stable),
+        Verdict::Untested => Ok(Status::Untested),
+        Verdict::Red(reds) | Verdict::Flaky(reds) => {
+            for red in reds {
+                if !ui.is_talkative() {
+                    ui.warn(format!("{}\n{}", red.line(), red.tail(20)));
+                }
+            }
+            let what = reds
+                .iter()
+                .map(checks::Red::line)
+                .collect::<Vec<_>>()
+                .join("; ");
+            no(
+                format!("{what}; nothing was committed"),
+                "mend it and try again; an agent can start from red: git arkaint cycle --red TASK",
+            )
+        }
+        Verdict::RanNothing(what) => no(
+            format!("{what}; nothing was committed"),
+            "set test in [checkpoint] of arkaint.toml to a command that runs tests, or to false",
+        ),
+        Verdict::Moved(paths) => no(
+            format!(
+                "files kept changing while the checks ran, so that they saw something else: {}; nothing was committed",
+                checks::few(paths)
+            ),
+            "stop what writes there, or ignore what the tests make: echo PATH >> .gitignore",
+        ),
+    }
+}
+
+fn name_left_out(pass: &Pass, content: &Content, ui: &Ui) {
+    for nested in &content.nested {
+        let name = text::visible_line(&String::from_utf8_lossy(nested));
+        ui.warn(format!(
+            "left out: {name} is a repository of its own (git submodule add, or ignore it)"
+        ));
+    }
+    if pass.worktree.root().join(".ak-loop").exists() {
+        ui.say(
+            Tone::Dim,
+            "left out: .ak-loop/ (evidence is never committed)",
+        );
+    }
+}
+
+fn head(pass: &Pass) -> Result<Oid> {
+    pass.worktree.head()?.context("HEAD has no commit")
+}
+
+/// No new secret may enter history: new files of sensitive names, and new secrets in changed text.
+fn scan(pass: &Pass, from: Oid, to: Oid) -> Result<()> {
+    let allowed = config::PathGlobs::new(&pass.config.checkpoint.allow_secrets)
+        .map_err(anyhow::Error::msg)?;
+    let sensitive = Sensitive::new(&pass.config.packet.sensitive)?;
+    let mut found = Vec::new();
+    for change in pass.worktree.changed_files(from, to)? {
+        let name = text::visible_line(&String::from_utf8_lossy(&change.path));
+        if allowed.is_match(OsStr::from_bytes(&change.path)) || change.new.is_none() {
+            continue;
+        }
+        if change.old.is_none() && sensitive.matches(&change.path) {
+            found.push(format!("{name}: a new file of a sensitive name"));
+            continue;
+        }
+        let new = pass.worktree.text_blob(change.new)?;
+        let old = pass.worktree.text_blob(change.old)?;
+        found.extend(
+            secret::added(&old, &new)
+                .into_iter()
+                .map(|f| format!("{name}:{}: {}", f.line, f.rule)),
+        );
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::with_exit(
+        Exit::CheckFailed,
+        format!("a secret would be committed: {}; nothing was committed", checks::few(&found)),
+        "remove or ignore it (echo PATH >> .gitignore), or add its path to allow_secrets in [checkpoint] of arkaint.toml",
+    )
+    .into())
+}
+
+fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Result<Made> {
+    let before = head(pass)?;
+    let prev = walk::last_valid(&pass.worktree, before)?;
+    let previous_state = prev.as_ref().map_or("", |p| p.state_hash.as_str());
+    let fields = message::Fields {
+        state_hash: checkpoint::state_hash(tree, previous_state),
+        token_load: if order.token_load.is_empty() {
+            "0".to_owned()
+        } else {
+            order.token_load.clone()
+        },
+        branch: pass.branch.clone(),
+        provider: order.provider.clone(),
+        model: order.model.clone(),
+        status: status.name().to_owned(),
+        timestamp: record::now(),
+        task: secret::redact(&order.task).into_owned(),
+        message: secret::redact(&order.message).into_owned(),
+        prev: prev
+            .as_ref()
+            .map(|p| p.commit.to_string())
+            .unwrap_or_default(),
+        more: if pass.infra_edits {
+            vec![("Arkaint-Infra-Edit".to_owned(), "allowed".to_owned())]
+        } else {
+            Vec::new()
+        },
+    };
+    let mut tree = tree;
+    let mut fields = fields;
+    journal::write(
+        &pass.worktree,
+        &Entry::Commit {
+            branch: pass.branch_ref(),
+            before,
+            tree,
+        },
+    )?;
+    let outcome = run_commit(pass, &message::render(&fields), false).and_then(|()| {
+        let mut commit = head(pass)?;
+        let made = pass.worktree.tree_of(commit)?;
+        if made != tree {
+            // A hook of the user's changed the tree: what was tested is not what was committed.
+            ui.say(Tone::Warn, "a commit hook changed the files: testing what it left");
+            let again = checks::run_committed(pass, made, ui)?;
+            accept(&again, ui)?;
+            tree = made;
+            fields.state_hash = checkpoint::state_hash(tree, previous_state);
+            run_commit(pass, &message::render(&fields), true)?;
+            commit = head(pass)?;
+        }
+        let written = checkpoint::read(&pass.worktree, commit)?.filter(|c| c.fault.is_none() && c.tree == tree);
+        written.ok_or_else(|| {
+            Refusal::with_exit(
+                Exit::CheckFailed,
+                "a commit hook changed the checkpoint's message or files so that it no longer holds; it was undone",
+                "let the hook pass messages that start with [arkaint-sync], then try again",
+            )
+            .into()
+        })
+    });
+    match outcome {
+        Ok(mut made) => {
+            checks::install(pass)?;
+            append(pass, order, &made, status)?;
+            made.proven = true;
+            journal::clear(&pass.worktree)?;
+            let _ = std::fs::remove_file(checks::index(pass));
+            Ok(Made::New(made))
+        }
+        Err(error) => {
+            undo(pass, before)?;
+            journal::clear(&pass.worktree)?;
+            let _ = std::fs::remove_file(checks::index(pass));
+            Err(error)
+        }
+    }
+}
+
+/// `git commit` on the private index, with a deadline: a pinentry prompt must not hang the night.
+fn run_commit(pass: &Pass, message: &str, amend: bool) -> Result<()> {
+    let mut call = pass
+        .worktree
+        .git()
+        .call([
+            "commit",
+            "--quiet",
+            "--cleanup=verbatim",
+            "--allow-empty",
+            "-F",
+            "-",
+        ])
+        .env("GIT_INDEX_FILE", checks::index(pass))
+        .stdin(message);
+    if amend {
+        call = call.args(["--amend", "--no-verify"]);
+    }
+    let (argv, env, dir, stdin) = call.into_parts();
+    let spec = process::Spec {
+        wall: Some(config::COMMIT_TIMEOUT),
+        stdin: process::Stdin::Bytes(stdin),
+        ..process::Spec::new(argv, dir, env)
+    };
+    let done = process::capture(spec, None)?;
+    let said = done.output.trim();
+    let words = text::tail_on_line(said, 2000)
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ");
+    let (cause, hint) = match done.end.how {
+        How::Exited(0) => return Ok(()),
+        How::Wall => (
+            format!(
+                "git commit did not end within {} s, a hook or the signing program hangs; nothing was committed",
+                config::COMMIT_TIMEOUT.as_secs()
+            ),
+            "unlock the key first (git commit --allow-empty -S -m test), or set commit.gpgSign false here",
+        ),
+        How::Interrupted(signal) => {
+            return Err(Refusal::with_exit(
+                Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),
+                "interrupted while committing; nothing was committed",
+                "git arkaint checkpoint",
+            )
+            .into());
+        }
+        _ => (
+            format!("git commit refused: {words}; nothing was committed"),
+            "mend what the hook or signer says, then try again",
+        ),
+    };
+    Err(Refusal::with_exit(Exit::CheckFailed, cause, hint).into())
+}
+
+/// Back to the commit before, where one of ours was made that does not hold.
+fn undo(pass: &Pass, before: Oid) -> Result<()> {
+    if head(pass)? != before {
+        let now = head(pass)?.to_string();
+        pass.worktree
+            .git()
+            .call([
+                "update-ref",
+                "-m",
+                "arkaint: undo a checkpoint that does not hold",
+            ])
+            .args([pass.branch_ref(), before.to_string(), now])
+            .run()
+            .context("undoing the commit")?;
+    }
+    Ok(())
+}
+
+fn append(pass: &Pass, order: &Order, made: &Checkpoint, status: Status) -> Result<()> {
+    let mut fields = serde_json::json!({
+        "commit": made.commit.to_string(),
+        "tree": made.tree.to_string(),
+        "state": made.state_hash,
+        "prev": made.prev.map(|p| p.to_string()),
+        "branch": pass.branch,
+        "status": status.name(),
+        "task": order.task,
+        "message": order.message,
+    });
+    if let Some(run) = &order.run {
+        fields["run"] = run.as_str().into();
+    }
+    notes::append(
+        &pass.worktree,
+        made.commit,
+        &[Record::new(Kind::Checkpoint, fields)],
+    )
+}

@@ -1,0 +1,102 @@
+//! What goes into a packet here and now: the checkpoints of this branch, the profile, the rules. `packet` puts it together.
+
+use anyhow::{Context, Result};
+
+use crate::config::Config;
+use crate::gate::Pass;
+use crate::git::{Oid, Worktree};
+use crate::guard;
+use crate::ledger::{Checkpoint, walk};
+use crate::packet::{self, Input, Instruction, Packet, Shown};
+use crate::secret::{self, paths::Sensitive};
+
+/// Where the whole task can be read when the packet has no room for it.
+const TASK_FILE: &str = ".arkaint/task.md";
+
+/// The packet of a launch.
+pub(crate) fn build(
+    pass: &Pass,
+    task: &str,
+    instruction: Option<&Instruction>,
+    in_flight: Option<(Oid, Oid)>,
+) -> Result<Packet> {
+    of(&pass.worktree, &pass.config, task, instruction, in_flight)
+}
+
+/// The packet that a launch would get; reads only.
+pub(crate) fn of(
+    worktree: &Worktree,
+    config: &Config,
+    task: &str,
+    instruction: Option<&Instruction>,
+    in_flight: Option<(Oid, Oid)>,
+) -> Result<Packet> {
+    let head = worktree.head()?.context("HEAD has no commit")?;
+    // An invalid one is shown to people (`log`), never to a model: its words are anybody's.
+    let found = walk::checkpoints(worktree, head, 6)?;
+    let history: Vec<Shown> = found
+        .iter()
+        .filter(|c| c.fault.is_none())
+        .take(3)
+        .map(shown)
+        .collect();
+    let base = if history.len() == 1 {
+        branch_point(worktree, history[0].commit)?
+    } else {
+        None
+    };
+    let sensitive = Sensitive::new(&config.packet.sensitive)?;
+    let infra = guard::protected_names(worktree, &config.infra)?;
+    packet::build(
+        worktree,
+        &Input {
+            task,
+            task_file: TASK_FILE,
+            profile_name: &config.profile,
+            profile: config.active_profile(),
+            max_chars: config.packet.max_chars,
+            sensitive: &|path| sensitive.matches(path),
+            redact: &|text| secret::redact(text),
+            history: &history,
+            base,
+            in_flight,
+            instruction,
+            infra: &infra,
+            brief: None,
+        },
+    )
+}
+
+fn shown(checkpoint: &Checkpoint) -> Shown {
+    Shown {
+        commit: checkpoint.commit,
+        task: checkpoint.task.clone(),
+        message: checkpoint.message.clone(),
+        status: checkpoint.status.name().to_owned(),
+        time: checkpoint.time.clone(),
+        proven: checkpoint.proven,
+    }
+}
+
+/// Where this branch left the remote's default branch, or `main` or `master` here.
+fn branch_point(worktree: &Worktree, from: Oid) -> Result<Option<Oid>> {
+    let repo = worktree.repo()?;
+    for name in [
+        "refs/remotes/origin/HEAD",
+        "refs/heads/main",
+        "refs/heads/master",
+    ] {
+        let Some(mut reference) = repo.try_find_reference(name)? else {
+            continue;
+        };
+        let Ok(base) = reference.peel_to_id() else {
+            continue;
+        };
+        if let Ok(Some(merge_base)) = repo.merge_base(base, from)
+            && merge_base.detach() != from
+        {
+            return Ok(Some(merge_base.detach()));
+        }
+    }
+    Ok(repo.find_commit(from)?.parent_ids().next().map(Into::into))
+}

@@ -1,0 +1,125 @@
+//! The content tree: what a worktree holds, as git would commit all of it, staged into an index of the caller's choice.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, bail};
+
+use super::call::Call;
+use super::{Oid, Worktree, exclude_pathspec, folders_in};
+
+/// A content tree and what could not be part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    pub tree: Oid,
+    /// Untracked repositories inside the worktree: paths with `/` between folders, bytes as git has them.
+    pub nested: Vec<Vec<u8>>,
+}
+
+/// Our own folders at the root: never content, even where somebody tracks them.
+const OURS: [&str; 2] = [".arkaint", ".ak-loop"];
+
+/// Brings an index up to what is on disk: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
+/// repositories. `git` starts a call that names the index.
+///
+/// # Errors
+/// When a file cannot be read: git would otherwise leave it out in silence.
+pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<Content> {
+    let add = |extra: &[OsString]| {
+        git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
+            .args(extra)
+            .output()
+    };
+    let mut nested = Vec::new();
+    let mut out = add(&[])?;
+    if out.code != Some(0) || out.stderr.contains("embedded git repository") {
+        nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
+        for path in links_without_module(git)? {
+            if !nested.contains(&path) {
+                nested.push(path);
+            }
+        }
+        let mut names = nested.join(&0);
+        names.push(0);
+        git(&["update-index", "--force-remove", "-z", "--stdin"])
+            .stdin(names)
+            .run()?;
+        let mut pathspecs: Vec<OsString> = vec!["--".into(), ".".into()];
+        pathspecs.extend(nested.iter().map(|path| exclude_pathspec(path)));
+        out = add(&pathspecs)?;
+    }
+    if out.code != Some(0) {
+        bail!("{}", out.reason());
+    }
+    if let Some(line) = out
+        .stderr
+        .lines()
+        .find(|l| l.contains("could not open") || l.contains("unable to"))
+    {
+        bail!("{line}");
+    }
+    let tree = git(&["write-tree"]).text()?;
+    let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
+    Ok(Content {
+        tree: without_ours(worktree, git, tree)?,
+        nested,
+    })
+}
+
+/// The same tree with our folders as HEAD has them (as a rule: not at all). The index follows.
+fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -> Result<Oid> {
+    let repo = worktree.repo()?;
+    let staged = repo.find_tree(tree)?;
+    let ours: Vec<&str> = OURS
+        .into_iter()
+        .filter(|name| staged.find_entry(*name).is_some())
+        .collect();
+    if ours.is_empty() {
+        return Ok(tree);
+    }
+    let head = worktree
+        .head()?
+        .map(|head| worktree.tree_of(head))
+        .transpose()?
+        .map(|tree| repo.find_tree(tree))
+        .transpose()?;
+    let mut editor = repo.edit_tree(tree)?;
+    for name in ours {
+        match head.as_ref().and_then(|head| head.find_entry(name)) {
+            Some(entry) => editor.upsert(name, entry.mode().kind(), entry.object_id())?,
+            None => editor.remove(name)?,
+        };
+    }
+    let clean = editor.write()?.detach();
+    git(&["read-tree", "-m"]).arg(clean.to_string()).run()?;
+    Ok(clean)
+}
+
+/// Links to commits in the index that HEAD does not have: `add` has just made them of nested repositories.
+fn links_without_module(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
+    let listed = git(&["ls-files", "-s", "-z"]).bytes()?;
+    let modules = git(&[
+        "config",
+        "-z",
+        "--file",
+        ".gitmodules",
+        "--get-regexp",
+        "^submodule\\..*\\.path$",
+    ])
+    .output()?;
+    let known: Vec<&[u8]> = modules
+        .stdout
+        .split(|b| *b == 0)
+        .filter_map(|e| e.iter().position(|b| *b == b'\n').map(|at| &e[at + 1..]))
+        .collect();
+    Ok(listed
+        .split(|b| *b == 0)
+        .filter(|entry| entry.starts_with(b"160000 "))
+        .filter_map(|entry| {
+            entry
+                .iter()
+                .position(|b| *b == b'\t')
+                .map(|at| entry[at + 1..].to_vec())
+        })
+        .filter(|path| !known.contains(&path.as_slice()))
+        .collect())
+}

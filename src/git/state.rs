@@ -1,0 +1,54 @@
+//! Small files of our own state below the worktree's git directory: written whole or not at all, and durable before the next step.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Writes `value` as JSON by a temporary file in the same folder, synced, then renamed; the folder is synced too.
+pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let folder = path.parent().context("a state file has a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let fresh = path.with_extension("new");
+    let mut file = File::create(&fresh).with_context(|| format!("writing {}", path.display()))?;
+    serde_json::to_writer(&mut file, value)
+        .with_context(|| format!("writing {}", path.display()))?;
+    file.write_all(b"\n")
+        .and_then(|()| file.sync_all())
+        .with_context(|| format!("writing {}", path.display()))?;
+    fs::rename(&fresh, path).with_context(|| format!("writing {}", path.display()))?;
+    File::open(folder)
+        .and_then(|f| f.sync_all())
+        .with_context(|| format!("syncing {}", folder.display()))
+}
+
+/// Reads what [`save`] wrote; `None` when there is nothing, or nothing that this version can read.
+pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Removes the file; it need not be there.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => path
+            .parent()
+            .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+            .context("syncing the state folder"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("removing {}", path.display())),
+    }
+}
+
+/// `name` below `folder`, or `name.1`, `name.2`...: the first that is free.
+pub(crate) fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let mut path = folder.join(name);
+    let mut number = 0;
+    while path.symlink_metadata().is_ok() {
+        number += 1;
+        path = folder.join(format!("{name}.{number}"));
+    }
+    path
+}

@@ -1,0 +1,86 @@
+//! The files in which two trees differ, object by object. No renames and no content: `changes` finds those for the packet.
+
+use anyhow::{Context, Result};
+use gix::diff::tree::recorder::Change;
+
+use super::{Oid, Worktree};
+
+/// One path that differs; folders are not listed, links to commits of other repositories neither.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    /// From the worktree's root, `/` between folders, bytes as git has them.
+    pub path: Vec<u8>,
+    pub old: Option<Oid>,
+    pub new: Option<Oid>,
+}
+
+impl Worktree {
+    /// The paths in which two trees differ.
+    pub(crate) fn changed_files(&self, from: Oid, to: Oid) -> Result<Vec<Changed>> {
+        let repo = self.repo()?;
+        let (old, new) = (repo.find_tree(from)?, repo.find_tree(to)?);
+        let mut recorder = gix::diff::tree::Recorder::default();
+        gix::diff::tree(
+            gix::objs::TreeRefIter::from_bytes(&old.data, from.kind()),
+            gix::objs::TreeRefIter::from_bytes(&new.data, to.kind()),
+            gix::diff::tree::State::default(),
+            &repo.objects,
+            &mut recorder,
+        )
+        .context("comparing two trees")?;
+        let is_file = |mode: gix::objs::tree::EntryMode| mode.is_blob_or_symlink();
+        Ok(recorder
+            .records
+            .into_iter()
+            .filter_map(|change| {
+                let (path, old, new) = match change {
+                    Change::Addition {
+                        entry_mode,
+                        oid,
+                        path,
+                        ..
+                    } => (path, None, is_file(entry_mode).then_some(oid)),
+                    Change::Deletion {
+                        entry_mode,
+                        oid,
+                        path,
+                        ..
+                    } => (path, is_file(entry_mode).then_some(oid), None),
+                    Change::Modification {
+                        previous_entry_mode,
+                        previous_oid,
+                        entry_mode,
+                        oid,
+                        path,
+                    } => (
+                        path,
+                        is_file(previous_entry_mode).then_some(previous_oid),
+                        is_file(entry_mode).then_some(oid),
+                    ),
+                };
+                (old.is_some() || new.is_some()).then(|| Changed {
+                    path: path.into(),
+                    old,
+                    new,
+                })
+            })
+            .collect())
+    }
+
+    /// A blob as text for a scan: empty when there is none, when it is binary, or over a mebibyte.
+    pub(crate) fn text_blob(&self, id: Option<Oid>) -> Result<String> {
+        const LARGEST: u64 = 1024 * 1024;
+        let Some(id) = id else {
+            return Ok(String::new());
+        };
+        let repo = self.repo()?;
+        if repo.find_header(id)?.size() > LARGEST {
+            return Ok(String::new());
+        }
+        let blob = repo.find_blob(id)?;
+        if blob.data.iter().take(8000).any(|b| *b == 0) {
+            return Ok(String::new());
+        }
+        Ok(String::from_utf8_lossy(&blob.data).into_owned())
+    }
+}

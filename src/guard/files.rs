@@ -1,0 +1,236 @@
+//! Small files of the git directories that can run code, redirect git or hide changes: noted whole at launch, compared, put back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{Broken, Found, Rule, config_keys};
+use crate::git::hardened::Hardened;
+use crate::git::{Worktree, state};
+
+/// Files larger than this are nobody's hook or configuration; they are compared by size and time of change alone.
+const MAX_NOTED: u64 = 4 * 1024 * 1024;
+
+/// One file as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Link(PathBuf),
+    /// A folder, a device, or a file too large to note.
+    Other,
+}
+
+/// The watched files and folders.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Single files, by path.
+    known: BTreeMap<PathBuf, State>,
+    /// Folders of which every entry is watched.
+    folders: Vec<PathBuf>,
+    /// The configuration files: put back key by key.
+    configs: Vec<PathBuf>,
+    head: PathBuf,
+}
+
+impl Files {
+    pub(super) fn read(worktree: &Worktree) -> Result<Self> {
+        let (own, common) = (worktree.git_dir(), worktree.common_dir());
+        let head = own.join("HEAD");
+        let configs = vec![
+            common.join("config"),
+            common.join("config.worktree"),
+            own.join("config.worktree"),
+        ];
+        let mut single: BTreeSet<PathBuf> = configs.iter().cloned().collect();
+        single.insert(head.clone());
+        single.extend(["commondir", "gitdir"].map(|name| own.join(name)));
+        single.extend(
+            ["objects/info/alternates", "objects/info/http-alternates"]
+                .map(|name| common.join(name)),
+        );
+        if worktree.root().join(".git").is_file() {
+            single.insert(worktree.root().join(".git"));
+        }
+        let mut folders: BTreeSet<PathBuf> =
+            [common.join("hooks"), common.join("info"), own.join("info")]
+                .into_iter()
+                .collect();
+        if let Some(hooks) = worktree.hooks_folder()? {
+            // A hooks folder inside the worktree is protected as content; one outside is watched here.
+            if !hooks.starts_with(worktree.root())
+                || hooks.starts_with(common)
+                || hooks.starts_with(own)
+            {
+                folders.insert(hooks);
+            }
+        }
+        let folders: Vec<PathBuf> = folders.into_iter().collect();
+        let mut known = BTreeMap::new();
+        for path in single
+            .into_iter()
+            .chain(folders.iter().flat_map(|folder| entries(folder)))
+        {
+            let state = state(&path)?;
+            known.insert(path, state);
+        }
+        Ok(Self {
+            known,
+            folders,
+            configs,
+            head,
+        })
+    }
+
+    pub(super) fn check(&self, git: &Hardened<'_>, kept: &Path, found: &mut Found) -> Result<()> {
+        let mut paths: BTreeSet<PathBuf> = self.known.keys().cloned().collect();
+        paths.extend(self.folders.iter().flat_map(|folder| entries(folder)));
+        for path in paths {
+            let was = self.known.get(&path).unwrap_or(&State::Absent);
+            let is = state(&path)?;
+            if *was == is {
+                continue;
+            }
+            let name = path.display().to_string();
+            if path == self.head {
+                keep(&path, kept)?;
+                restore(&path, was)?;
+                let now = match &is {
+                    State::File { bytes, .. } => String::from_utf8_lossy(bytes)
+                        .trim()
+                        .replace("ref: refs/heads/", "branch "),
+                    _ => "nothing".to_owned(),
+                };
+                if let State::File { bytes, .. } = &is
+                    && let Ok(commit) = crate::git::Oid::from_hex(bytes.trim_ascii())
+                {
+                    found.unreachable.push(commit);
+                }
+                found.broken.push(Broken {
+                    rule: Rule::Branch,
+                    what: format!("HEAD was turned to {now}"),
+                });
+                continue;
+            }
+            if self.configs.contains(&path)
+                && let (State::File { bytes: old, .. }, State::File { .. }) = (was, &is)
+            {
+                keep(&path, kept)?;
+                let changed = config_keys::put_back(git, &path, old)?;
+                if !changed.put_back.is_empty() {
+                    found.broken.push(Broken {
+                        rule: Rule::GitDirectory,
+                        what: format!("{name}: {}", changed.put_back.join(", ")),
+                    });
+                }
+                found.notes.extend(
+                    changed
+                        .reported
+                        .into_iter()
+                        .map(|key| format!("{name}: {key} changed")),
+                );
+                continue;
+            }
+            keep(&path, kept)?;
+            restore(&path, was)?;
+            let how = match (was, &is) {
+                (State::Absent, _) => "was added",
+                (_, State::Absent) => "was removed",
+                _ => "was changed",
+            };
+            found.broken.push(Broken {
+                rule: Rule::GitDirectory,
+                what: format!("{name} {how}"),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(read) = folder.read_dir() else {
+        return Vec::new();
+    };
+    read.flatten().map(|entry| entry.path()).collect()
+}
+
+fn state(path: &Path) -> Result<State> {
+    let meta = match path.symlink_metadata() {
+        Ok(meta) => meta,
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(State::Absent);
+        }
+        Err(error) => return Err(error).with_context(|| format!("looking at {}", path.display())),
+    };
+    if meta.is_symlink() {
+        return Ok(State::Link(
+            fs::read_link(path).with_context(|| format!("reading {}", path.display()))?,
+        ));
+    }
+    if !meta.is_file() || meta.len() > MAX_NOTED {
+        return Ok(State::Other);
+    }
+    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    Ok(State::File {
+        bytes,
+        mode: meta.permissions().mode() & 0o7777,
+    })
+}
+
+/// Keeps what was found, so that putting back loses nothing.
+fn keep(path: &Path, kept: &Path) -> Result<()> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    fs::create_dir_all(kept).with_context(|| format!("making {}", kept.display()))?;
+    let name = path
+        .to_string_lossy()
+        .trim_start_matches('/')
+        .replace('/', "%");
+    let to = state::free_name(kept, &name);
+    if path.is_symlink() || path.is_dir() {
+        return fs::rename(path, &to).with_context(|| format!("keeping {}", path.display()));
+    }
+    fs::copy(path, &to)
+        .map(drop)
+        .with_context(|| format!("keeping {}", path.display()))
+}
+
+fn restore(path: &Path, was: &State) -> Result<()> {
+    let shown = || format!("putting {} back", path.display());
+    match was {
+        State::Absent => match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(shown)
+            }
+            _ => Ok(()),
+        },
+        State::Other => Ok(()),
+        State::Link(target) => {
+            let _ = fs::remove_file(path);
+            symlink(target, path).with_context(shown)
+        }
+        State::File { bytes, mode } => {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).with_context(shown)?;
+            }
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(".arkaint-new");
+            let fresh = path.with_file_name(name);
+            fs::write(&fresh, bytes).with_context(shown)?;
+            fs::set_permissions(&fresh, fs::Permissions::from_mode(*mode)).with_context(shown)?;
+            fs::rename(&fresh, path).with_context(shown)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Refs and HEAD: what was there must still be there. New refs and refs that moved forward are other people's work and pass.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
+
+use super::{Broken, Found, Rule};
+use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{self, Oid, Worktree};
+
+/// Every direct ref of the repository by full name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refs(BTreeMap<String, Oid>);
+
+impl Refs {
+    /// Reads all refs.
+    pub(crate) fn read(worktree: &Worktree) -> Result<Self> {
+        let mut all = BTreeMap::new();
+        for reference in worktree.repo()?.references()?.all()? {
+            let reference = reference
+                .map_err(|e| anyhow::anyhow!("{e}"))
+                .context("reading refs")?;
+            if let Some(id) = reference.target().try_id() {
+                all.insert(reference.name().as_bstr().to_string(), id.to_owned());
+            }
+        }
+        Ok(Self(all))
+    }
+
+    pub(super) fn check(
+        &self,
+        git: &Hardened<'_>,
+        branch: &str,
+        tip: Oid,
+        found: &mut Found,
+    ) -> Result<()> {
+        let worktree = git.worktree();
+        let repo = worktree.repo()?;
+        let now = Self::read(worktree)?;
+        let elsewhere = worktree.branches_of_other_worktrees();
+        for (name, was) in &self.0 {
+            let is = now.0.get(name).copied();
+            if is == Some(*was) || !is_guarded(name) || elsewhere.contains(name) {
+                continue;
+            }
+            if let Some(is) = is {
+                if descends(git, is, *was)? {
+                    continue;
+                }
+                found.unreachable.push(is);
+            }
+            let own = name == branch;
+            let what = match is {
+                None => format!("{name} was deleted"),
+                Some(is) => format!(
+                    "{name} was moved from {} to {}, which does not descend from it",
+                    was.to_hex_with_len(12),
+                    is.to_hex_with_len(12)
+                ),
+            };
+            let expected = is.map_or(PreviousValue::MustNotExist, |is| {
+                PreviousValue::MustExistAndMatch(is.into())
+            });
+            git::move_ref(
+                repo,
+                name,
+                if own { tip } else { *was },
+                expected,
+                "arkaint: put back",
+            )?;
+            found.broken.push(Broken {
+                rule: if own { Rule::History } else { Rule::Refs },
+                what,
+            });
+        }
+        for (name, is) in now
+            .0
+            .iter()
+            .filter(|(name, _)| name.starts_with("refs/replace/") && !self.0.contains_key(*name))
+        {
+            let edit = RefEdit {
+                change: Change::Delete {
+                    expected: PreviousValue::MustExistAndMatch((*is).into()),
+                    log: RefLog::AndReference,
+                },
+                name: name.as_str().try_into().context("naming a ref")?,
+                deref: false,
+            };
+            repo.edit_reference(edit)
+                .with_context(|| format!("removing {name}"))?;
+            found.unreachable.push(*is);
+            found.broken.push(Broken {
+                rule: Rule::Refs,
+                what: format!("{name} replaces an object; it was removed"),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Refs whose loss or rewrite counts. Remote-tracking refs belong to `fetch`, the stash to whoever uses it.
+fn is_guarded(name: &str) -> bool {
+    [
+        "refs/heads/",
+        "refs/tags/",
+        "refs/arkaint/",
+        "refs/notes/",
+        "refs/replace/",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
+}
+
+fn descends(git: &Hardened<'_>, commit: Oid, from: Oid) -> Result<bool> {
+    let out = git
+        .call(Attributes::Raw, ["merge-base", "--is-ancestor"])
+        .args([from.to_string(), commit.to_string()])
+        .output()?;
+    Ok(out.code == Some(0))
+}

@@ -1,0 +1,513 @@
+//! Checkpoints: only a tested state is committed, what is committed is what was tested, and git itself reads what they say.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::sandbox::{Ran, Sandbox};
+
+fn trailer(sandbox: &Sandbox, rev: &str, key: &str) -> String {
+    sandbox
+        .git([
+            "log",
+            "-1",
+            &format!("--format=%(trailers:key={key},valueonly)"),
+            rev,
+        ])
+        .trim_end()
+        .to_owned()
+}
+
+/// What a refusal must leave as it was.
+fn state(sandbox: &Sandbox) -> (String, String, Vec<u8>) {
+    let refs = sandbox.git(["for-each-ref"]);
+    (
+        sandbox.git(["rev-parse", "HEAD"]),
+        refs,
+        fs::read(sandbox.repo.join(".git/index")).unwrap(),
+    )
+}
+
+#[track_caller]
+fn no_checkpoint(sandbox: &Sandbox, cause: &str) -> Ran {
+    let before = state(sandbox);
+    let ran = sandbox.arkaint(["checkpoint", "-m", "try"]).expect(1);
+    let line = ran
+        .stderr
+        .lines()
+        .find(|l| l.starts_with("arkaint: "))
+        .unwrap_or_default();
+    assert!(
+        line.contains(cause) && line.contains("nothing was committed"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.lines().last().unwrap().starts_with("hint: "),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(state(sandbox), before, "HEAD, refs and index as before");
+    ran
+}
+
+#[test]
+fn a_green_state_is_committed_with_every_trailer() {
+    let sandbox = Sandbox::ready("\"test -f new.txt\"");
+    sandbox.write("new.txt", "one\n");
+    sandbox
+        .arkaint(["checkpoint", "-m", "first", "--task", "make new.txt"])
+        .expect(0);
+    assert_eq!(
+        sandbox.git(["log", "-1", "--format=%s"]),
+        "[arkaint-sync] checkpoint"
+    );
+    for (key, value) in [
+        ("Arkaint-Version", "1"),
+        ("Arkaint-Token-Load", "0"),
+        ("Arkaint-Branch", "arkaint/work"),
+        ("Arkaint-Provider", "none"),
+        ("Arkaint-Model", "none"),
+        ("Arkaint-Status", "stable"),
+        ("Arkaint-Task", "make new.txt"),
+        ("Arkaint-Message", "first"),
+        ("Arkaint-Prev", "none"),
+    ] {
+        assert_eq!(trailer(&sandbox, "HEAD", key), value, "{key}");
+    }
+    assert_eq!(
+        sandbox.git(["status", "--porcelain"]),
+        "",
+        "index and worktree follow the commit"
+    );
+    let note = sandbox.git(["notes", "--ref=arkaint/ledger", "show", "HEAD"]);
+    let record: serde_json::Value = serde_json::from_str(&note).unwrap();
+    assert!(note.starts_with("{\"at\":\""));
+    assert_eq!(record["kind"], "checkpoint");
+    assert_eq!(record["commit"], sandbox.git(["rev-parse", "HEAD"]));
+    assert_eq!(record["tree"], sandbox.git(["rev-parse", "HEAD^{tree}"]));
+    // Once more: nothing is staged, no commit.
+    let head = sandbox.git(["rev-parse", "HEAD"]);
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert!(ran.stderr.contains("nothing to commit"), "{}", ran.stderr);
+    assert_eq!(sandbox.git(["rev-parse", "HEAD"]), head);
+    // The task of the last checkpoint stays the task.
+    sandbox.write("new.txt", "two\n");
+    sandbox.arkaint(["checkpoint"]).expect(0);
+    assert_eq!(trailer(&sandbox, "HEAD", "Arkaint-Task"), "make new.txt");
+    assert_eq!(trailer(&sandbox, "HEAD", "Arkaint-Prev"), head);
+}
+
+#[test]
+fn a_project_without_tests_is_untested_and_one_without_a_command_is_refused() {
+    let sandbox = Sandbox::ready("false");
+    sandbox.write("a.txt", "a\n");
+    sandbox.arkaint(["checkpoint"]).expect(0);
+    assert_eq!(trailer(&sandbox, "HEAD", "Arkaint-Status"), "untested");
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "arkaint.toml",
+        "[agent]\nname = \"command\"\ncommand = [\"true\"]\n",
+    );
+    sandbox.commit_all("configure");
+    sandbox.git(["switch", "-q", "-c", "arkaint/work"]);
+    let ran = sandbox.arkaint(["checkpoint"]).expect(2);
+    assert!(
+        ran.stderr.contains("no test command is set"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_failing_test_commits_nothing_and_shows_its_tail() {
+    let sandbox = Sandbox::ready("\"echo the tail; exit 7\"");
+    sandbox.write("a.txt", "a\n");
+    sandbox.git(["add", "a.txt"]);
+    sandbox.write("a.txt", "b\n");
+    let ran = no_checkpoint(&sandbox, "tests failed (exit 7)");
+    assert!(ran.stderr.contains("the tail"), "{}", ran.stderr);
+    assert_eq!(
+        sandbox.git(["show", ":a.txt"]),
+        "a",
+        "what was staged stays staged"
+    );
+}
+
+#[test]
+fn bash_strings_run_under_strict_mode() {
+    for test in [
+        "false; true",
+        "false | true",
+        "echo $UNSET_VARIABLE_OF_NOBODY",
+    ] {
+        let sandbox = Sandbox::ready(&format!("{test:?}"));
+        sandbox.write("a.txt", "a\n");
+        no_checkpoint(&sandbox, "tests failed");
+    }
+}
+
+#[test]
+fn a_failing_spec_check_commits_nothing() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write_exec(
+        "scripts/verify-spec.sh",
+        "#!/bin/sh\necho spec and code differ\nexit 3\n",
+    );
+    sandbox.commit_all("spec check");
+    sandbox.write("a.txt", "a\n");
+    let ran = no_checkpoint(&sandbox, "spec check failed (exit 3)");
+    assert!(
+        ran.stderr.contains("spec and code differ"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn files_that_change_while_the_tests_run() {
+    // Once: tested again, on what is there now.
+    let sandbox = Sandbox::ready("\"test -f made.txt || echo made > made.txt\"");
+    sandbox.write("a.txt", "a\n");
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert!(
+        ran.stderr
+            .contains("files changed while the checks ran (made.txt)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.git(["show", "HEAD:made.txt"]), "made");
+    // Always: given up.
+    let sandbox = Sandbox::ready("\"echo x >> grows.txt\"");
+    sandbox.write("a.txt", "a\n");
+    no_checkpoint(
+        &sandbox,
+        "files kept changing while the checks ran, so that they saw something else: grows.txt",
+    );
+}
+
+#[test]
+fn report_midgard_519_a_suite_that_ran_no_test() {
+    // https://github.com/midgard/midgard/issues/519
+    for said in [
+        "running 0 tests\\n\\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        "collected 0 items\\n\\n===== no tests ran in 0.01s =====",
+    ] {
+        let sandbox = Sandbox::ready(&format!("\"printf '{}\\\\n'\"", said.replace('\\', "\\\\")));
+        sandbox.write("a.txt", "a\n");
+        no_checkpoint(&sandbox, "ran no test");
+    }
+}
+
+#[test]
+fn a_hook_of_the_user_that_refuses() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write_exec(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho the house rule >&2\nexit 1\n",
+    );
+    sandbox.write("a.txt", "a\n");
+    let ran = no_checkpoint(&sandbox, "git commit refused: the house rule");
+    assert!(!ran.stderr.contains("panicked"));
+}
+
+#[test]
+fn a_signing_program_that_fails() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.git(["config", "commit.gpgSign", "true"]);
+    sandbox.git(["config", "gpg.program", "/bin/false"]);
+    sandbox.write("a.txt", "a\n");
+    no_checkpoint(&sandbox, "git commit refused: ");
+}
+
+/// Two minutes of waiting: the deadline of `git commit` itself.
+#[test]
+fn a_signing_program_that_hangs() {
+    let sandbox = Sandbox::ready("\"true\"");
+    let pinentry = sandbox.home().join("hangs");
+    fs::write(&pinentry, "#!/bin/sh\nexec sleep 100000\n").unwrap();
+    fs::set_permissions(
+        &pinentry,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    sandbox.git(["config", "commit.gpgSign", "true"]);
+    sandbox.git(["config", "gpg.program", pinentry.to_str().unwrap()]);
+    sandbox.write("a.txt", "a\n");
+    no_checkpoint(&sandbox, "git commit did not end within 120 s");
+}
+
+#[test]
+fn a_hook_that_changes_the_files_is_tested_again_or_undone() {
+    let hook = "#!/bin/sh\necho formatted > a.txt\ngit add a.txt\n";
+    let sandbox = Sandbox::ready("\"grep -q . a.txt\"");
+    sandbox.write_exec(".git/hooks/pre-commit", hook);
+    sandbox.write("a.txt", "raw\n");
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert!(
+        ran.stderr.contains("a commit hook changed the files"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.git(["show", "HEAD:a.txt"]), "formatted");
+    assert!(
+        sandbox
+            .arkaint(["log", "--verify"])
+            .expect(0)
+            .stdout
+            .contains("the chain of 1 checkpoints holds")
+    );
+    assert_eq!(sandbox.git(["rev-list", "--count", "main..HEAD"]), "1");
+
+    let sandbox = Sandbox::ready("\"grep -q raw a.txt\"");
+    sandbox.write_exec(".git/hooks/pre-commit", hook);
+    sandbox.write("a.txt", "raw\n");
+    no_checkpoint(&sandbox, "tests failed");
+}
+
+#[test]
+fn hooks_that_add_trailers_are_at_home_and_messages_are_verbatim() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.git(["config", "commit.cleanup", "strip"]);
+    sandbox.git(["config", "core.commentChar", "["]);
+    sandbox.git(["config", "trailer.separators", "="]);
+    sandbox.git(["config", "commit.template", "/nonexistent"]);
+    sandbox.write_exec(
+        ".git/hooks/commit-msg",
+        "#!/bin/sh\nprintf 'Signed-off-by: A <a@example.invalid>\\n' >> \"$1\"\n",
+    );
+    sandbox.write("a.txt", "a\n");
+    sandbox.arkaint(["checkpoint", "-m", "# heading"]).expect(0);
+    assert_eq!(
+        sandbox.git(["log", "-1", "--format=%s"]),
+        "[arkaint-sync] checkpoint"
+    );
+    assert!(
+        sandbox
+            .git(["log", "-1", "--format=%b"])
+            .contains("Signed-off-by: A")
+    );
+    sandbox.arkaint(["log", "--verify"]).expect(0);
+}
+
+#[test]
+fn secrets_are_named_and_stay_out() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write(".env", "A=b\n");
+    no_checkpoint(&sandbox, ".env: a new file of a sensitive name");
+    fs::remove_file(sandbox.repo.join(".env")).unwrap();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    sandbox.write(
+        "src/client.py",
+        &format!("import os\nTOKEN = \"{token}\"\n"),
+    );
+    let ran = no_checkpoint(&sandbox, "src/client.py:2: ");
+    assert!(
+        !ran.stderr.contains(&token),
+        "a message never shows the secret"
+    );
+}
+
+#[test]
+fn nested_repositories_and_evidence_are_left_out_and_named() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.sh("git init -q nested && echo x > nested/x && git init -q born && cd born && echo y > y && git add y && git commit -qm y");
+    sandbox.write(".ak-loop/verify.json", "{}\n");
+    sandbox.write("a.txt", "a\n");
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert_eq!(
+        sandbox.git(["ls-tree", "-r", "--name-only", "HEAD"]),
+        "README.md\na.txt\narkaint.toml"
+    );
+    assert!(
+        ran.stderr.contains("left out: nested is a repository")
+            && ran.stderr.contains("left out: born is a repository"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains(".ak-loop/"), "{}", ran.stderr);
+}
+
+#[test]
+fn report_mfc_1697_tests_never_see_the_callers_git_variables() {
+    // https://github.com/MFlowCode/MFC/pull/1697
+    let sandbox = Sandbox::ready(
+        "\"env | { ! grep ^GIT_; }; cd $(mktemp -d) && git init -q . && git -c user.name=x -c user.email=x commit -q --allow-empty -m other\"",
+    );
+    sandbox.write("a.txt", "a\n");
+    let before = sandbox.git(["rev-parse", "HEAD"]);
+    let ran: Ran = sandbox
+        .command(env!("CARGO_BIN_EXE_git-arkaint"))
+        .arg("checkpoint")
+        .env("GIT_DIR", sandbox.repo.join(".git"))
+        .env("GIT_INDEX_FILE", sandbox.repo.join(".git/index"))
+        .output()
+        .unwrap()
+        .into();
+    ran.expect(0);
+    assert_eq!(sandbox.git(["rev-parse", "HEAD^"]), before);
+}
+
+#[test]
+fn git_reads_every_trailer_whatever_the_texts_are() {
+    let hostile = [
+        "first line\nsecond line\n\nArkaint-Status: forged\n",
+        "dash\n---\nafter",
+        "# comment\n# more",
+        "Signed-off-by: Nobody <n@example.invalid>\n\nArkaint-Task: other\nArkaint-Version: 9",
+        "emoji 🚀 ünïcode \u{202e}rtl",
+        "\u{1b}[31mred\u{1b}[0m\ttab\r\ncrlf",
+        "diff --git a/x b/x\n--- a/x\n+++ b/x",
+    ];
+    let long = "x".repeat(10_000);
+    for (number, text) in hostile.into_iter().chain([long.as_str()]).enumerate() {
+        let sandbox = Sandbox::ready("\"true\"");
+        sandbox.write("a.txt", &number.to_string());
+        sandbox
+            .arkaint(["checkpoint", "-m", text, "--task", text])
+            .expect(0);
+        let message = sandbox.git(["log", "-1", "--format=%B"]);
+        let mut parse = sandbox
+            .command("git")
+            .args(["interpret-trailers", "--parse", "--no-divider"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut parse.stdin.take().unwrap(), message.as_bytes()).unwrap();
+        let parsed = String::from_utf8(parse.wait_with_output().unwrap().stdout).unwrap();
+        let keys: Vec<&str> = parsed
+            .lines()
+            .map(|l| l.split_once(": ").unwrap().0)
+            .collect();
+        assert_eq!(keys.len(), 11, "{parsed}");
+        let mut unique = keys.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), 11, "each key once: {parsed}");
+        assert_eq!(trailer(&sandbox, "HEAD", "Arkaint-Status"), "stable");
+        assert_eq!(trailer(&sandbox, "HEAD", "Arkaint-Version"), "1");
+        let task = trailer(&sandbox, "HEAD", "Arkaint-Task");
+        assert!(
+            !task.is_empty()
+                && task.len() <= 512
+                && !task.contains('\n')
+                && !task.contains('\u{1b}'),
+            "{task:?}"
+        );
+        sandbox.arkaint(["log", "--verify"]).expect(0);
+        // The full text is kept in the ledger.
+        let note: serde_json::Value =
+            serde_json::from_str(&sandbox.git(["notes", "--ref=arkaint/ledger", "show", "HEAD"]))
+                .unwrap();
+        assert_eq!(note["task"].as_str().unwrap(), text.trim());
+    }
+}
+
+#[test]
+fn anyone_can_recompute_the_chain_with_git_and_sha256sum() {
+    let sandbox = Sandbox::ready("\"true\"");
+    for number in 0..20 {
+        sandbox.write("n.txt", &format!("{number}\n"));
+        sandbox
+            .arkaint(["-q", "checkpoint", "-m", &format!("number {number}")])
+            .expect(0);
+        if number == 9 {
+            sandbox.write("by-hand.txt", "between\n");
+            sandbox.commit_all("a commit of a person's between two checkpoints");
+        }
+    }
+    let script = r#"
+        value() { git log -1 --format="%(trailers:key=$2,valueonly)" "$1" | head -n 1; }
+        commit=HEAD checked=0
+        while :; do
+            prev=$(value "$commit" Arkaint-Prev) before=
+            [ "$prev" = none ] || before=$(value "$prev" Arkaint-State-Hash)
+            hash=$(printf 'arkaint-state-v1\n%s\n%s\n' "$(git rev-parse "$commit^{tree}")" "$before" | sha256sum | cut -d' ' -f1)
+            [ "$hash" = "$(value "$commit" Arkaint-State-Hash)" ] || { echo "broken at $commit"; exit 1; }
+            checked=$((checked + 1))
+            [ "$prev" != none ] || break
+            commit=$prev
+        done
+        echo "$checked"
+    "#;
+    assert_eq!(sandbox.sh(script).trim(), "20");
+    let ran = sandbox.arkaint(["log", "--verify"]).expect(0);
+    assert!(
+        ran.stdout.contains("the chain of 20 checkpoints holds"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn forged_pasted_and_moved_checkpoints_are_never_stable() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write("a.txt", "a\n");
+    sandbox.arkaint(["checkpoint", "-m", "honest"]).expect(0);
+    let honest = sandbox.git(["rev-parse", "HEAD"]);
+    let message = sandbox.git(["log", "-1", "--format=%B"]);
+    // Pasted onto another tree.
+    sandbox.write("a.txt", "evil\n");
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-q", "--cleanup=verbatim", "-m", &message]);
+    let ran = sandbox.arkaint(["log", "--verify"]).expect(1);
+    assert!(ran.stdout.contains("the chain breaks at"), "{}", ran.stdout);
+    let status = sandbox.arkaint(["status", "--json"]).expect(0).json();
+    assert_eq!(status["checkpoint"]["commit"], honest);
+    assert_eq!(status["newest_is"]["label"], "invalid");
+    // The very tree, the very words, but no record: valid, yet unproven.
+    sandbox.git(["reset", "-q", "--hard", &honest]);
+    sandbox.git([
+        "commit",
+        "-q",
+        "--amend",
+        "--no-edit",
+        "--cleanup=verbatim",
+        "--date=2001-01-01T00:00:00Z",
+    ]);
+    let status = sandbox.arkaint(["status", "--json"]).expect(0).json();
+    assert_eq!(status["newest_is"]["label"], "unproven");
+    assert!(status["checkpoint"].is_null());
+    let ran = sandbox.arkaint(["rollback"]).expect(2);
+    assert!(
+        ran.stderr.contains("no stable checkpoint"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn thin_binaries_are_the_same_program() {
+    let sandbox = Sandbox::ready("\"true\"");
+    for verb in ["checkpoint", "boot", "cycle"] {
+        let long: Ran = sandbox
+            .command("git")
+            .args(["arkaint", verb, "-h"])
+            .output()
+            .unwrap()
+            .into();
+        let short: Ran = sandbox
+            .command("git")
+            .args([&format!("arkaint-{verb}"), "-h"])
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(long.stdout, short.stdout);
+        assert!(
+            long.stdout.contains(&format!("git arkaint {verb}")),
+            "{}",
+            long.stdout
+        );
+    }
+    sandbox.write("a.txt", "a\n");
+    let ran: Ran = Command::from(sandbox.command("git"))
+        .args(["arkaint-checkpoint", "-m", "by git itself"])
+        .output()
+        .unwrap()
+        .into();
+    ran.expect(0);
+    assert_eq!(
+        trailer(&sandbox, "HEAD", "Arkaint-Message"),
+        "by git itself"
+    );
+}
