@@ -96,6 +96,8 @@ pub(crate) struct Changes {
     pub list: Vec<Change>,
     /// Changed paths beyond those in `list`.
     pub beyond: usize,
+    /// The newer side is better read first (see [`newer_is_base`]).
+    pub(super) newer_first: bool,
     /// There was too much to look through for files that were renamed and edited.
     pub exact_renames_only: bool,
 }
@@ -110,14 +112,15 @@ impl Worktree {
         if old == new {
             return Ok(Changes::default());
         }
-        let mut found = walk(repo, old, new);
+        let newer_first = newer_is_base(repo, old, new);
+        let mut found = walk(repo, old, new, newer_first);
         if is_partial(repo)
             && found
                 .as_ref()
                 .map_or(true, |walked| walked.lacks_content(repo))
         {
             self.fetch_missing(old, new);
-            found = walk(repo, old, new);
+            found = walk(repo, old, new, newer_first);
         }
         let Walked {
             mut list,
@@ -134,6 +137,7 @@ impl Worktree {
         Ok(Changes {
             list,
             beyond,
+            newer_first,
             exact_renames_only,
         })
     }
@@ -196,24 +200,38 @@ impl Walked {
     }
 }
 
-fn walk(repo: &gix::Repository, old: Oid, new: Oid) -> Result<Walked> {
-    let (mut old_tree, mut new_tree) = (Vec::new(), Vec::new());
-    let read = |id: Oid, buffer: &mut Vec<u8>| -> Result<()> {
+/// A pack holds one of two states as a delta of the other: `git gc` the older one, `git fast-import` the newer one. What the delta is
+/// of should be read first: it is then at hand when the other is put together.
+fn newer_is_base(repo: &gix::Repository, old: Oid, new: Oid) -> bool {
+    let deltas = |id: Oid| {
+        repo.find_header(id)
+            .ok()
+            .and_then(|header| header.num_deltas())
+    };
+    matches!((deltas(old), deltas(new)), (Some(old), Some(new)) if new < old)
+}
+
+fn walk(repo: &gix::Repository, old: Oid, new: Oid, newer_first: bool) -> Result<Walked> {
+    let read = |id: Oid| -> Result<Vec<u8>> {
+        let mut buffer = Vec::new();
         if !id.is_empty_tree() {
             repo.objects
-                .find_tree(&id, buffer)
+                .find_tree(&id, &mut buffer)
                 .map_err(|e| anyhow!("{e}"))
                 .with_context(|| format!("reading tree {id}"))?;
         }
-        Ok(())
+        Ok(buffer)
     };
-    read(old, &mut old_tree)?;
-    read(new, &mut new_tree)?;
+    let (first, second) = if newer_first { (new, old) } else { (old, new) };
+    let (first, second) = (read(first)?, read(second)?);
     let hash = repo.object_hash();
-    let mut visitor = Visitor::default();
+    let mut visitor = Visitor {
+        newer_first,
+        ..Visitor::default()
+    };
     gix::diff::tree(
-        TreeRefIter::from_bytes(&old_tree, hash),
-        TreeRefIter::from_bytes(&new_tree, hash),
+        TreeRefIter::from_bytes(&first, hash),
+        TreeRefIter::from_bytes(&second, hash),
         gix::diff::tree::State::default(),
         &repo.objects,
         &mut visitor,
@@ -225,6 +243,8 @@ fn walk(repo: &gix::Repository, old: Oid, new: Oid) -> Result<Walked> {
 /// Keeps the first changes and counts the rest; gix's recorder keeps track of where the walk is.
 #[derive(Default)]
 struct Visitor {
+    /// The walk goes from the newer tree to the older one.
+    newer_first: bool,
     place: Recorder,
     walked: Walked,
 }
@@ -272,6 +292,11 @@ impl Visit for Visitor {
             })
         };
         let (old, new) = (old.and_then(entry), new.and_then(entry));
+        let (old, new) = if self.newer_first {
+            (new, old)
+        } else {
+            (old, new)
+        };
         if old.is_none() && new.is_none() {
             return ControlFlow::Continue(());
         }

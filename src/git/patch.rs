@@ -57,6 +57,7 @@ pub(crate) struct Hunk<'a> {
 pub(crate) struct Comparer<'repo> {
     repo: &'repo gix::Repository,
     platform: Platform,
+    newer_first: bool,
     bytes: u64,
     work: u64,
 }
@@ -69,6 +70,7 @@ impl Worktree {
         Ok(Comparer {
             repo,
             platform: platform(repo, &attributes::of_paths(repo, new, &paths))?,
+            newer_first: changes.newer_first,
             bytes: 0,
             work: 0,
         })
@@ -95,8 +97,16 @@ impl Comparer<'_> {
                 removed: 0,
             });
         }
-        self.set(change.old.as_ref(), change, ResourceKind::OldOrSource)?;
-        self.set(change.new.as_ref(), change, ResourceKind::NewOrDestination)?;
+        let mut sides = [
+            (change.old.as_ref(), ResourceKind::OldOrSource),
+            (change.new.as_ref(), ResourceKind::NewOrDestination),
+        ];
+        if self.newer_first {
+            sides.reverse();
+        }
+        for (side, kind) in sides {
+            self.set(side, change, kind)?;
+        }
         let found = self.lines(context, hunk);
         self.platform.clear_resource_cache_keep_allocation();
         found
