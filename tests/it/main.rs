@@ -16,6 +16,7 @@ mod install;
 mod layout;
 mod man;
 mod model;
+mod packet;
 mod rollback;
 mod sandbox;
 mod secrets;

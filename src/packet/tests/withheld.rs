@@ -69,6 +69,23 @@ fn either_side_of_a_rename() {
 }
 
 #[test]
+fn two_that_change_places() {
+    let repo = Repo::new();
+    repo.write(".env", DECOY);
+    repo.write("notes.txt", DECOY.replace("DECOY", "DECOY_N"));
+    let old = repo.commit("old");
+    repo.rename(".env", "x");
+    repo.rename("notes.txt", ".env");
+    repo.rename("x", "notes.txt");
+    let new = repo.commit("new");
+    withheld(
+        &repo,
+        &Given::new(history(&[old, new])).preload(&["*.txt"]),
+        1,
+    );
+}
+
+#[test]
 fn a_renamed_one_that_was_edited_split_or_buried() {
     let repo = Repo::new();
     repo.write(".env", DECOY);
