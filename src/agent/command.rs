@@ -32,6 +32,10 @@ impl Adapter for Command {
         AgentName::Command
     }
 
+    fn version(&self, _agent: &config::Agent) -> Option<Vec<String>> {
+        None
+    }
+
     fn launch(&self, agent: &config::Agent) -> Launch {
         Launch {
             argv: agent.command.iter().chain(&agent.args).cloned().collect(),
@@ -83,10 +87,7 @@ fn report(value: &Value, out: &mut Vec<Event>) {
 
 /// The command line that a tool call runs, where the tool is a shell (`developer__shell`, `Bash`, ...).
 pub(super) fn shell_command(tool: &str, arguments: &Value) -> Option<String> {
-    let name = tool
-        .rsplit(|c: char| matches!(c, '.' | '/' | ':'))
-        .next()
-        .unwrap_or(tool);
+    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
     let name = name.rsplit("__").next().unwrap_or(name).to_lowercase();
     if !SHELLS.contains(&name.as_str()) {
         return None;

@@ -13,15 +13,12 @@ impl Adapter for Goose {
         AgentName::Goose
     }
 
+    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
+        Some(program(agent).chain(["--version".to_owned()]).collect())
+    }
+
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv = vec![
-            agent
-                .command
-                .first()
-                .cloned()
-                .unwrap_or_else(|| "goose".to_owned()),
-        ];
-        argv.extend(agent.command.iter().skip(1).cloned());
+        let mut argv: Vec<String> = program(agent).collect();
         // --quiet: else a banner precedes the JSON. --no-profile: the user's extensions stay out, and alone it would leave no tools.
         for word in [
             "run",
@@ -66,6 +63,12 @@ impl Adapter for Goose {
             None => super::command::plain(line, out),
         }
     }
+}
+
+/// The program, as configured or by its usual name.
+fn program(agent: &config::Agent) -> impl Iterator<Item = String> {
+    let usual = agent.command.is_empty().then(|| "goose".to_owned());
+    usual.into_iter().chain(agent.command.iter().cloned())
 }
 
 /// Is this a line of Goose's stream?

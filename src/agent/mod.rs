@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config;
+use crate::{config, text};
 pub(crate) use config::AgentName;
-pub(crate) use transcript::{REPEAT_LIMIT, Ran, Tokens, ToolUse, Transcript};
+pub(crate) use transcript::{Last, REPEAT_LIMIT, ToolUse, Transcript, Trouble};
 
 /// The line that the prompt asks the model to end its last message with: the one sign of completion that is neither the agent's nor
 /// the provider's.
@@ -29,6 +29,9 @@ pub(crate) trait Adapter {
 
     /// The launch that reads the packet on standard input and works unattended.
     fn launch(&self, agent: &config::Agent) -> Launch;
+
+    /// The words that print its version, where it has one.
+    fn version(&self, agent: &config::Agent) -> Option<Vec<String>>;
 
     /// The events of one raw line of standard output, in order. A line that is no event gives [`Event::Plain`], an unknown event
     /// nothing.
@@ -63,6 +66,10 @@ impl Launch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Terminate,
+    #[expect(
+        dead_code,
+        reason = "for agents that write their last result on SIGINT alone"
+    )]
     Interrupt,
 }
 
@@ -80,6 +87,19 @@ pub(crate) fn word(name: AgentName) -> &'static str {
         AgentName::Goose => "goose",
         AgentName::Command => "command",
     }
+}
+
+/// The version in what an agent printed when asked for it: ` 1.52.0`, `goose 1.52.0`, `v2.1 (build 7)`.
+pub(crate) fn version_of(printed: &str) -> Option<String> {
+    let is_version = |word: &&str| {
+        word.trim_start_matches('v')
+            .starts_with(|c: char| c.is_ascii_digit())
+            && word.contains('.')
+    };
+    printed
+        .split_whitespace()
+        .find(is_version)
+        .map(|word| text::ellipsis(word.trim_start_matches('v'), 40))
 }
 
 /// Which agent wrote this line, when the line alone can tell.

@@ -66,6 +66,24 @@ fn goose_is_launched_unattended() {
 }
 
 #[test]
+fn versions_are_read_from_what_agents_print() {
+    for (printed, version) in [
+        (" 1.52.0\n", Some("1.52.0")),
+        ("2.1.197 (Claude Code)", Some("2.1.197")),
+        ("codex-cli 0.171.0", Some("0.171.0")),
+        ("v3.0.1", Some("3.0.1")),
+        ("usage: x", None),
+    ] {
+        assert_eq!(version_of(printed).as_deref(), version, "{printed:?}");
+    }
+    assert_eq!(
+        adapter(AgentName::Goose).version(&config()).unwrap(),
+        ["goose", "--version"]
+    );
+    assert_eq!(adapter(AgentName::Command).version(&config()), None);
+}
+
+#[test]
 fn a_command_is_launched_as_it_is() {
     let agent = config::Agent {
         command: vec!["sh".into(), "a.sh".into()],
@@ -284,7 +302,7 @@ fn an_estimate_grows_with_every_call_and_gives_way_to_a_report() {
     }));
     assert_eq!(
         run.tokens(),
-        Tokens {
+        super::transcript::Tokens {
             total: 120,
             estimated: false
         }

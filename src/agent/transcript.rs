@@ -59,6 +59,28 @@ const CALL_OVERHEAD: u64 = 1_500;
 /// An identical call with an identical result so many times in a row is a loop that no turn limit was meant for.
 pub(crate) const REPEAT_LIMIT: u32 = 25;
 
+/// What came last in the talk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Last {
+    #[default]
+    Nothing,
+    /// A message of the model's own.
+    Model,
+    /// A message of the agent program: an error, a limit.
+    Agent,
+    /// A tool was called or answered.
+    Tool,
+}
+
+/// What can end a run before the model is through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// In the agent's words.
+    Error(String),
+    /// A reply hit its output limit.
+    OutputLimit,
+}
+
 /// What is known of a launch so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transcript {
@@ -72,18 +94,13 @@ pub(crate) struct Transcript {
     pub cost_usd: Option<f64>,
     /// The agent says that the run is over.
     pub done: bool,
-    /// A reply hit its output limit and nothing followed.
-    pub output_limit: bool,
     /// Errors in the agent's words, oldest first, the last few.
     pub errors: VecDeque<String>,
-    /// The last error, unless the model went on after it.
-    pub open_error: Option<String>,
+    /// What went wrong last, unless the model went on after it.
+    pub trouble: Option<Trouble>,
     /// The last message, its end when it is long.
     pub last_message: String,
-    /// The last message is the model's own.
-    pub last_by_model: bool,
-    /// A tool was called or answered after the last message.
-    pub tool_after_message: bool,
+    pub last: Last,
     /// Calls of the model, counted by what they left in the stream.
     pub turns: u64,
     pub tool_calls: u64,
@@ -128,7 +145,7 @@ impl Transcript {
             } => {
                 self.model_turn(arguments.len());
                 self.tool_calls += 1;
-                self.tool_after_message = true;
+                self.last = Last::Tool;
                 if self.pending.len() == PENDING_MAX {
                     self.pending.pop_front();
                 }
@@ -174,12 +191,12 @@ impl Transcript {
             Event::Error(words) => {
                 let words = text::ellipsis(&words, WORDS_MAX);
                 keep(&mut self.errors, words.clone(), PLAIN_MAX);
-                self.open_error = Some(words);
+                self.trouble = Some(Trouble::Error(words));
             }
-            Event::OutputLimit => self.output_limit = true,
+            Event::OutputLimit => self.trouble = Some(Trouble::OutputLimit),
             Event::Done => self.done = true,
             Event::Plain(line) => {
-                keep(&mut self.plain, text::ellipsis(&line, WORDS_MAX), PLAIN_MAX)
+                keep(&mut self.plain, text::ellipsis(&line, WORDS_MAX), PLAIN_MAX);
             }
         }
         None
@@ -218,7 +235,7 @@ impl Transcript {
         if self.last_message.is_empty() {
             self.plain.back().is_some_and(|line| said(line))
         } else {
-            self.last_by_model && said(&self.last_message)
+            self.last == Last::Model && said(&self.last_message)
         }
     }
 
@@ -226,40 +243,30 @@ impl Transcript {
         if by_model {
             self.model_turn(text.len());
         }
-        let goes_on = !id.is_empty()
-            && id == self.message_id
-            && by_model == self.last_by_model
-            && !self.tool_after_message;
-        if goes_on {
+        let speaker = if by_model { Last::Model } else { Last::Agent };
+        if !id.is_empty() && id == self.message_id && self.last == speaker {
             self.last_message.push_str(text);
         } else if !text.trim().is_empty() {
             text.clone_into(&mut self.last_message);
             self.message_id = id;
-            self.last_by_model = by_model;
-            self.tool_after_message = false;
+            self.last = speaker;
         }
         if self.last_message.len() > 2 * TEXT_MAX {
             self.last_message = text::tail_on_line(&self.last_message, TEXT_MAX).to_owned();
         }
     }
 
-    fn tool_result(&mut self, id: &str, result: ToolUse) -> ToolUse {
+    fn tool_result(&mut self, id: &str, mut done: ToolUse) -> ToolUse {
         let at = self.pending.iter().position(|(pending, _)| pending == id);
         let call = at
             .and_then(|at| self.pending.remove(at))
             .map(|(_, call)| call)
             .unwrap_or_default();
-        self.talk_bytes += result.text.len() as u64;
+        self.talk_bytes += done.text.len() as u64;
         self.model_speaks = false;
-        self.tool_after_message = true;
-        let text = both_ends(&result.text, TEXT_MAX);
-        let done = ToolUse {
-            text,
-            tool: call.tool,
-            command: call.command,
-            arguments: call.arguments,
-            ..result
-        };
+        self.last = Last::Tool;
+        done.text = both_ends(&done.text, TEXT_MAX);
+        (done.tool, done.command, done.arguments) = (call.tool, call.command, call.arguments);
         self.tool_failures += u64::from(done.failed());
         if let Some(command) = &done.command {
             keep(
@@ -296,8 +303,7 @@ impl Transcript {
         }
         self.talk_bytes += bytes as u64;
         self.model_bytes += bytes as u64;
-        self.open_error = None;
-        self.output_limit = false;
+        self.trouble = None;
     }
 }
 

@@ -52,9 +52,9 @@ pub(crate) fn logs(
         launches.push(launch);
     }
     if ui.is_json() {
-        ui.json(&document(&launches))
+        ui.json(&document(&launches));
     } else {
-        print(ui, &launches)
+        print(ui, &launches);
     }
     Ok(Exit::Done)
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(words: &Man, ui: &Ui) -> Result<Exit> {
     }
 }
 
-/// All pages: one a verb, the suite's own first, and the configuration's.
+/// All pages: one a verb, the suite's own first, then the configuration's and the ledger's.
 pub(crate) fn pages() -> Vec<Page> {
     let mut root = Cli::command().subcommand_help_heading("COMMANDS");
     root.build();
@@ -51,6 +51,11 @@ pub(crate) fn pages() -> Vec<Page> {
         name: "git-arkaint-config".to_owned(),
         section: 5,
         text: config::man_page(),
+    });
+    pages.push(Page {
+        name: "git-arkaint-ledger".to_owned(),
+        section: 5,
+        text: include_str!("man/ledger.roff").to_owned(),
     });
     pages
 }

@@ -4,6 +4,7 @@ mod boot;
 mod checkpoint;
 mod completions;
 mod cycle;
+mod demo;
 mod discarded;
 mod explain;
 mod explain_drift;
@@ -93,7 +94,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Hook(args) => hook::run(args, ui),
         Verb::Completions(args) => Ok(completions::run(args, ui)),
         Verb::Man(args) => man::run(args, ui),
-        Verb::Demo(_) => Ok(Exit::Done),
+        Verb::Demo(args) => demo::run(args, ui),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `git arkaint packet`: what an agent would get. Reads only, takes no lock, works inside a run.
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Packet;
 use crate::cycle::packing;
@@ -43,40 +43,45 @@ pub(super) fn run(worktree: &Worktree, args: &Packet, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match stats {
-        Some(stats) => {
-            ui.out_toned(
-                Tone::Head,
-                format!(
-                    "{:<14} {:>9} {:>8} {:>9} {:>8}",
-                    "layer", "bytes", "tokens", "cut", "left out"
-                ),
-            );
-            for layer in stats["layers"].as_array().into_iter().flatten() {
-                ui.out(format!(
-                    "{:<14} {:>9} {:>8} {:>9} {:>8}",
-                    layer["name"].as_str().unwrap_or_default(),
-                    layer["bytes"],
-                    layer["tokens"],
-                    layer["cut_bytes"],
-                    layer["left_out"]
-                ));
-            }
-            ui.out(format!(
-                "{:<14} {:>9} {:>8}   of {} allowed (tokens: o200k)",
-                "whole",
-                stats["bytes"],
-                stats["tokens"],
-                text::human_bytes(config.packet.max_chars as u64)
-            ));
-            if packet.sensitive_left_out > 0 {
-                ui.out(format!(
-                    "{} sensitive paths left out",
-                    packet.sensitive_left_out
-                ));
-            }
-        }
+        Some(stats) => print_stats(&stats, config.packet.max_chars, ui),
         None if args.full => ui.raw(piped.as_bytes()),
         None => ui.raw(packet.payload.as_bytes()),
     }
     Ok(Exit::Done)
+}
+
+fn print_stats(stats: &Value, most: usize, ui: &Ui) {
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let row = |name: &str, of: &Value| {
+        format!(
+            "{name:<14} {:>9} {:>8} {:>9} {:>9}",
+            number(&of["bytes"]),
+            number(&of["tokens"]),
+            number(&of["cut_bytes"]),
+            number(&of["left_out"])
+        )
+    };
+    ui.out_toned(
+        Tone::Head,
+        format!(
+            "{:<14} {:>9} {:>8} {:>9} {:>9}",
+            "layer", "bytes", "tokens", "cut", "left out"
+        ),
+    );
+    for layer in stats["layers"].as_array().into_iter().flatten() {
+        ui.out(row(layer["name"].as_str().unwrap_or_default(), layer));
+    }
+    ui.out(format!(
+        "{:<14} {:>9} {:>8}  (at most {}; tokens by o200k)",
+        "whole",
+        number(&stats["bytes"]),
+        number(&stats["tokens"]),
+        text::human_bytes(most as u64)
+    ));
+    if number(&stats["sensitive_left_out"]) > 0 {
+        ui.out(format!(
+            "{} sensitive paths left out",
+            number(&stats["sensitive_left_out"])
+        ));
+    }
 }

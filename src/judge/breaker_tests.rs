@@ -233,6 +233,12 @@ fn a_pass_of_something_else_does_not() {
             "cargo test cart::ads",
             "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 3 filtered out\n",
         ),
+        (
+            "pytest",
+            "FAILED tests/test_a.py::test_x - assert\n1 failed in 0.1s\n",
+            "pytest --ignore tests/test_a.py",
+            "2 passed in 0.1s\n",
+        ),
         ("make test", "FAIL store: got 1\n", "make test-unit", ""),
         (
             "gradle test",
@@ -388,11 +394,19 @@ fn failures_of_many_kinds_trip() {
 #[test]
 fn progress_is_no_repetition() {
     let red = |names: &[&str]| {
-        names
+        let lines: Vec<String> = names
             .iter()
-            .map(|name| format!("FAILED tests/test_a.py::{name} - assert\n"))
-            .collect::<String>()
-            + "3 failed in 0.1s\n"
+            .map(|name| format!("FAILED tests/test_a.py::{name} - assert"))
+            .collect();
+        format!(
+            "{}
+3 failed in 0.1s
+",
+            lines.join(
+                "
+"
+            )
+        )
     };
     let (three, two, one) = (
         red(&["test_a", "test_b", "test_c"]),
@@ -496,12 +510,16 @@ fn an_open_history_survives_a_restart() {
 }
 
 fn red(names: &[&str]) -> Vec<Signature> {
+    let lines: Vec<String> = names
+        .iter()
+        .map(|name| format!("test {name} ... FAILED"))
+        .collect();
     from_output(
         Some("cargo test"),
-        &names
-            .iter()
-            .map(|name| format!("test {name} ... FAILED\n"))
-            .collect::<String>(),
+        &lines.join(
+            "
+",
+        ),
     )
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::agent::{AgentName, Outcome, Transcript};
+use crate::agent::{AgentName, Last, Outcome, Transcript, Trouble};
 use crate::text;
 
 /// How the process of a launch ended. The default is "nothing known", as for a log alone.
@@ -49,8 +49,7 @@ pub(crate) fn of(agent: AgentName, run: &Transcript, ending: &Ending) -> (Outcom
     if let Some(signal) = ending.signal {
         return (Outcome::Killed, format!("ended by signal {signal}"));
     }
-    let plain =
-        agent == AgentName::Command && !run.done && run.turns == 0 && run.open_error.is_none();
+    let plain = agent == AgentName::Command && !run.done && run.turns == 0 && run.trouble.is_none();
     match ending.exit_code {
         Some(code) if code != 0 => bad_exit(run, ending, code),
         Some(_) if plain => (Outcome::Done, done_reason(run)),
@@ -81,7 +80,7 @@ fn done_reason(run: &Transcript) -> String {
 
 /// What the stream has against success.
 fn by_stream(run: &Transcript) -> Option<(Outcome, String)> {
-    if let Some(words) = &run.open_error {
+    if let Some(Trouble::Error(words)) = &run.trouble {
         return Some(by_words(words).unwrap_or((Outcome::Failed, one_line(words))));
     }
     if !run.done {
@@ -91,25 +90,29 @@ fn by_stream(run: &Transcript) -> Option<(Outcome, String)> {
             "the stream ends without a final event".to_owned(),
         )));
     }
-    if run.output_limit {
+    if run.trouble == Some(Trouble::OutputLimit) {
         return Some((
             Outcome::Capped,
             "the last reply reached its output limit".to_owned(),
         ));
     }
-    if run.last_message.is_empty() {
-        return Some((Outcome::Failed, "the model said nothing".to_owned()));
-    }
-    if !run.last_by_model {
-        return Some(
-            by_words(&run.last_message).unwrap_or((Outcome::Failed, one_line(&run.last_message))),
-        );
-    }
-    if run.tool_after_message {
-        return Some((
-            Outcome::Failed,
-            "cut off: no reply after the last tool result".to_owned(),
-        ));
+    match run.last {
+        _ if run.last_message.is_empty() => {
+            return Some((Outcome::Failed, "the model said nothing".to_owned()));
+        }
+        Last::Agent => {
+            return Some(
+                by_words(&run.last_message)
+                    .unwrap_or((Outcome::Failed, one_line(&run.last_message))),
+            );
+        }
+        Last::Tool => {
+            return Some((
+                Outcome::Failed,
+                "cut off: no reply after the last tool result".to_owned(),
+            ));
+        }
+        Last::Model | Last::Nothing => {}
     }
     if !run.completed() && cut_short(run) {
         return Some((
@@ -147,9 +150,12 @@ fn cut_short(run: &Transcript) -> bool {
 }
 
 fn bad_exit(run: &Transcript, ending: &Ending, code: i32) -> (Outcome, String) {
-    let said = run.open_error.iter().map(String::as_str);
-    let own =
-        (!run.last_by_model && !run.last_message.is_empty()).then_some(run.last_message.as_str());
+    let error = match &run.trouble {
+        Some(Trouble::Error(words)) => Some(words.as_str()),
+        _ => None,
+    };
+    let own = (run.last == Last::Agent).then_some(run.last_message.as_str());
+    let said = error.into_iter();
     let mut words = said
         .chain(own)
         .chain(ending.stderr.lines().rev().filter(|line| is_error(line)))
@@ -157,7 +163,7 @@ fn bad_exit(run: &Transcript, ending: &Ending, code: i32) -> (Outcome, String) {
     if let Some(found) = words.find_map(by_words) {
         return found;
     }
-    let last = run.open_error.as_deref().or_else(|| {
+    let last = error.or_else(|| {
         ending
             .stderr
             .lines()
@@ -238,8 +244,7 @@ fn by_words(words: &str) -> Option<(Outcome, String)> {
     };
     let outcome = match status {
         Some(429) => Some(Outcome::Limited),
-        Some(408) => Some(Outcome::Unreachable),
-        Some(500..) => Some(Outcome::Unreachable),
+        Some(408 | 500..) => Some(Outcome::Unreachable),
         // A refused request: the context may have outgrown the model; anything else is the operator's to mend.
         Some(_) => Some(
             by_table()

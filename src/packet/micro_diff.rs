@@ -117,15 +117,18 @@ mod tests {
         );
     }
 
+    /// As long as a private key.
+    fn secret() -> String {
+        "+SECRET\n".repeat(400)
+    }
+
+    /// Knows the secret only when all of it is there.
+    fn redact(text: &str) -> Cow<'_, str> {
+        Cow::Owned(text.replace(&secret(), "[REDACTED]"))
+    }
+
     #[test]
     fn a_secret_across_the_cut_is_seen_whole_by_the_redactor() {
-        // As long as a private key, and known only when all of it is there.
-        fn redact(text: &str) -> Cow<'_, str> {
-            Cow::Owned(text.replace(&secret(), "[REDACTED]"))
-        }
-        fn secret() -> String {
-            "+SECRET\n".repeat(400)
-        }
         let text = format!("head\n+{}\n{}+tail\n", "x".repeat(1500), secret()).into_bytes();
         let patches = [Patch {
             bytes: text.len(),

@@ -11,6 +11,7 @@ use crate::cli::Color;
 use crate::{secret, text};
 
 /// The printer: one per process.
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
 #[derive(Clone, Debug)]
 pub(crate) struct Ui {
     quiet: bool,
@@ -31,6 +32,7 @@ pub(crate) enum Tone {
     Dim,
 }
 
+#[allow(clippy::unused_self)] // one printer, one way to print
 impl Ui {
     pub(crate) fn new(quiet: bool, verbose: bool, json: bool, color: Color) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -57,6 +59,11 @@ impl Ui {
     /// Was `--json` asked for?
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Are results coloured? For programs of ours whose output is passed on.
+    pub(crate) fn colors(&self) -> bool {
+        self.out_color
     }
 
     /// A result line on stdout. A closed pipe is no error.

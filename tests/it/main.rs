@@ -1,15 +1,18 @@
 //! The integration tests: one binary, one file a subject, real git in throw-away repositories, the built binaries as a user runs them.
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
+mod breaker;
 mod checkpoint;
 mod completions;
 mod config;
 mod cycle;
+mod demo;
 mod docs;
 mod drift;
 mod gate;
 mod goose;
 mod goose_cycle;
+mod goose_streams;
 mod hooks;
 mod init;
 mod install;

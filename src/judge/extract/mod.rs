@@ -8,6 +8,8 @@ mod noise;
 mod remainder;
 mod rules;
 mod runs;
+mod rustc;
+mod sections;
 #[cfg(test)]
 mod tests;
 mod verdicts;
@@ -16,6 +18,7 @@ use std::collections::BTreeSet;
 
 use super::normalise;
 use super::signature::Kind;
+use verdicts::Verdicts;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,16 +65,26 @@ pub(super) struct Reading {
     pub passed: BTreeSet<String>,
     /// Test runners that wrote it.
     pub runners: BTreeSet<&'static str>,
-    /// It says that no test ran at all.
-    pub ran_none: bool,
-    /// Every failing test is named and the run came to its end: what is not named did not fail.
-    pub complete: bool,
-    /// A known runner counts tests that passed and none that failed.
-    pub clean: bool,
-    /// A traceback or stack that goes through no file of the project.
+    /// The test run as a whole.
+    pub run: RunEnd,
+    /// A traceback or stack goes through no file of the project.
     pub foreign: bool,
     /// Something could not be reached (yet).
     pub not_ready: bool,
+}
+
+/// How a test run came out, by its own counting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// No summary, or none that can be told.
+    #[default]
+    Unknown,
+    /// No test ran at all.
+    None,
+    /// Tests passed and none failed.
+    Clean,
+    /// Every failing test is named and the run came to its end: what is not named did not fail.
+    Complete,
 }
 
 const LINES_MAX: usize = 20_000;
@@ -87,55 +100,67 @@ pub(super) fn read(output: &str, failed: bool) -> Reading {
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let verdicts = verdicts::read(&lines);
-    let run = runs::read(&lines);
+    let summary = runs::read(&lines);
     let mut reading = Reading {
-        passed: verdicts.passed,
-        runners: &verdicts.runners | &run.runners,
-        ran_none: run.ran_none,
-        complete: run.ended && !run.stops_early,
-        clean: run.clean && verdicts.failed.is_empty(),
+        runners: &verdicts.runners | &summary.runners,
         ..Reading::default()
     };
-    if !failed {
-        return reading;
+    reading.run = match summary.count {
+        runs::Count::Green if verdicts.failed.is_empty() => RunEnd::Clean,
+        runs::Count::Zero => RunEnd::None,
+        _ => RunEnd::Unknown,
+    };
+    if failed {
+        let crash = crash::read(&lines);
+        (reading.foreign, reading.not_ready) = (crash.foreign, crash.not_ready);
+        reading.causes = merged(causes(&lines, &verdicts, &reading.runners, crash.causes));
+        let all_tests = !reading.causes.is_empty()
+            && reading.causes.iter().all(|cause| cause.kind == Kind::Test);
+        if all_tests && summary.ended && !summary.stops_early {
+            reading.run = RunEnd::Complete;
+        }
     }
-    let mut causes = verdicts.failed;
-    let diagnostics = diagnostic::read(&lines);
+    reading.passed = verdicts.passed;
+    reading
+}
+
+/// The causes, the most telling first: tests, diagnostics, what is missing, a crash, whole files, what complains.
+fn causes(
+    lines: &[&str],
+    verdicts: &Verdicts,
+    runners: &BTreeSet<&str>,
+    crash: Vec<Cause>,
+) -> Vec<Cause> {
+    let mut causes = verdicts.failed.clone();
     // A runner of compiled tests can fail to build one part and run another.
-    let both = reading
-        .runners
+    let both = ["go", "jest", "vitest"]
         .iter()
-        .any(|runner| matches!(*runner, "go" | "jest" | "vitest"));
+        .any(|runner| runners.contains(runner));
     if causes.is_empty() || both {
-        causes.extend(diagnostics);
+        causes.extend(diagnostic::read(lines));
     }
     if causes.is_empty() || !verdicts.files.is_empty() {
-        let known: BTreeSet<String> = causes
-            .iter()
-            .filter(|cause| cause.kind == Kind::Diagnostic)
-            .map(|cause| cause.label.clone())
+        let told = |missing: &Cause| {
+            causes
+                .iter()
+                .any(|cause| cause.kind == Kind::Diagnostic && cause.label.contains(&missing.label))
+        };
+        let missing: Vec<Cause> = missing::read(lines)
+            .into_iter()
+            .filter(|cause| !told(cause))
             .collect();
-        causes.extend(
-            missing::read(&lines)
-                .into_iter()
-                .filter(|cause| !known.iter().any(|label| label.contains(&cause.label))),
-        );
-    }
-    let crash = crash::read(&lines);
-    reading.foreign = crash.foreign;
-    reading.not_ready = crash.not_ready;
-    if causes.is_empty() {
-        causes = crash.causes;
+        causes.extend(missing);
     }
     if causes.is_empty() {
-        causes = verdicts.files;
+        causes = crash;
     }
     if causes.is_empty() {
-        causes.extend(remainder::read(&lines));
+        causes.clone_from(&verdicts.files);
     }
-    reading.complete &= !causes.is_empty() && causes.iter().all(|cause| cause.kind == Kind::Test);
-    reading.causes = merged(causes);
-    reading
+    if causes.is_empty() {
+        causes.extend(remainder::read(lines));
+    }
+    causes
 }
 
 /// One entry a key, in the order of their first sight.

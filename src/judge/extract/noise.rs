@@ -20,6 +20,8 @@ static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         // Gradle, Maven, .NET
         r"^FAILURE: Build (?:failed|completed) ", r"^\* (?:What went wrong|Try|Get more|Where|Exception is)", r"^BUILD (?:FAILED|SUCCESSFUL)", r"^> Task .* FAILED", r"^> (?:Run with|Get more|There were failing tests)", r"^\[ERROR\] (?:Failed to execute goal|-> \[Help|To see the full|Re-run Maven|For more information|\[Help|Failures:|Errors:|COMPILATION ERROR|$)", r"^\[INFO\]", r"^Build FAILED\.", r"^\s+\d+ (?:Warning|Error)\(s\)", r"^Time Elapsed",
         r"^\[ERROR\] *$", r"^\[ERROR\] (?:Tests run:|There are test failures)", r"^\s*Failed!\s+-",
+        // a trace of the shell
+        r"^\++ ",
         // counters
         r"^\s*(?:\d+ (?:run|failed|passed|failures?|errors?|failing|tests?|warnings?|skipped|problems?|ok)\b[\s,;/|.]*)+(?:in [\d.]+ ?m?s)?$", r"^Found \d+ errors?\b", r"^FAILED \((?:failures|errors|skipped)=", r"^✖ \d+ problems?", r"^Ran \d+ tests?", r"^Command exited with code", r"(?i)^(?:error: )?(?:process|command|script|job|task|build) (?:completed|exited|failed|finished) with (?:exit )?(?:code|status)",
         r"^exit status \d+$", r"^\[Process exited", r"^-+$|^=+$|^~+$|^_+$|^\^+$|^\s*[|│^~]+\s*$", r"^make: Nothing to be done",
@@ -43,13 +45,18 @@ pub(super) fn sums_up(text: &str) -> bool {
         "spec", "specs", "status", "step", "success", "suite", "suites", "summary", "task", "tasks", "test", "testing", "tests", "the", "there", "total", "unit", "verdict",
         "was", "were", "with", "at",
     ];
-    let mut words = text
+    let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
-        .peekable();
-    words.peek().is_some()
-        && words.all(|word| {
-            word.bytes().all(|b| b.is_ascii_digit())
-                || WORDS.contains(&word.to_lowercase().as_str())
-        })
+        .map(str::to_lowercase)
+        .collect();
+    let number = |word: &String| word.bytes().all(|b| b.is_ascii_digit());
+    // "case 3" is a name, "3 cases" is a count.
+    let numbered = matches!(words.as_slice(), [.., noun, last] if number(last)
+        && matches!(noun.as_str(), "case" | "test" | "check" | "step" | "job" | "task" | "spec"));
+    !words.is_empty()
+        && !numbered
+        && words
+            .iter()
+            .all(|word| number(word) || WORDS.contains(&word.as_str()))
 }

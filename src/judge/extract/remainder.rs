@@ -16,7 +16,7 @@ const LINES_MAX: usize = 8;
 pub(super) fn read(lines: &[&str]) -> Option<Cause> {
     static COMPLAINS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)\b(?:errors?|err!|fatal|fail(?:ed|s|ure)?|exception|panic(?:ked)?|cannot|can't|could not|couldn't|unable|undefined|not found|no such|denied|refused|missing|invalid|unknown|unexpected|unsupported|abort(?:ed)?|violat(?:es|ed|ion)|mismatch|expected|conflict|rejected)\b",
+            r"(?i)\b(?:errors?|err!|fatal|fail(?:ed|s|ure)?|exception|panic(?:ked)?|cannot|can't|could not|couldn't|unable|undefined|unbound|not found|no such|denied|refused|missing|invalid|unknown|unexpected|unsupported|abort(?:ed)?|violat(?:es|ed|ion)|mismatch|expected|conflict|rejected)\b",
         )
     });
     let telling: Vec<&str> = lines

@@ -3,18 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 
 #[derive(Debug, Default)]
-pub(super) struct Run {
+pub(super) struct Summary {
     pub runners: BTreeSet<&'static str>,
-    pub ran_none: bool,
+    pub count: Count,
     /// A summary line was printed.
     pub ended: bool,
     /// It says that it stopped at the first failure.
     pub stops_early: bool,
-    /// A summary line counts tests that passed, and none counts any that failed.
-    pub clean: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    #[default]
+    Unknown,
+    /// No test ran.
+    Zero,
+    /// Tests passed, and none failed.
+    Green,
 }
 
 /// Summary lines, each with its runner.
@@ -82,29 +90,31 @@ static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
         .collect::<Vec<_>>())
 });
 
-pub(super) fn read(lines: &[&str]) -> Run {
-    let mut run = Run::default();
-    let filtered = super::regex(r"; [1-9]\d* filtered out");
-    let mut narrowed = false;
-    let (mut none, mut some, mut red) = (false, false, false);
+pub(super) fn read(lines: &[&str]) -> Summary {
+    static FILTERED: LazyLock<Regex> = LazyLock::new(|| super::regex(r"; [1-9]\d* filtered out"));
+    let mut summary = Summary::default();
+    let (mut none, mut some, mut red, mut narrowed) = (false, false, false, false);
     for line in lines {
         for found in ANY.matches(line) {
-            run.ended = true;
+            summary.ended = true;
             if !SUMMARIES[found].0.is_empty() {
-                run.runners.insert(SUMMARIES[found].0);
+                summary.runners.insert(SUMMARIES[found].0);
             }
         }
         none |= NONE.is_match(line);
         some |= SOME.is_match(line);
         red |= RED.is_match(line);
-        narrowed |= filtered.is_match(line);
-        run.stops_early |= STOPS.is_match(line);
+        narrowed |= FILTERED.is_match(line);
+        summary.stops_early |= STOPS.is_match(line);
     }
-    run.ran_none = none && !some;
     // cargo runs one target after the other and ends at a red one: the last lines, even of a target without tests, speak for all.
-    run.clean =
-        !red && (!run.runners.is_empty() && some || run.runners.contains("libtest") && !narrowed);
-    run
+    let cargo = summary.runners.contains("libtest") && !narrowed;
+    if !red && (cargo || some && !summary.runners.is_empty()) {
+        summary.count = Count::Green;
+    } else if none && !some {
+        summary.count = Count::Zero;
+    }
+    summary
 }
 
 fn set(patterns: &[&str]) -> RegexSet {

@@ -1,6 +1,6 @@
 //! Outputs of many runners, compilers and tools: which causes are read from them, and that noise does not change them.
 
-use super::read;
+use super::{RunEnd, read};
 use crate::judge::signature::Signature;
 
 /// The normalised causes of a failing output, in order of the alphabet.
@@ -79,6 +79,23 @@ fn clippy_and_rustc() {
             "diagnostic lib.rs: E0277 the trait bound `A: Copy` is not satisfied: the trait `Copy` is not implemented for `A`",
         ],
     );
+    // In full and in the short form, with the label behind its mark, below it, and without one.
+    for (full, short) in [
+        (
+            "error[E0502]: cannot borrow `v` as mutable because it is also borrowed as immutable\n --> src/a.rs:2:45\n  |\n2 |     let a = &v[0]; v.push(2); show(a);\n  |              -     ^^^^^^^^^      - immutable borrow later used here\n  |              |     |\n  |              |     mutable borrow occurs here\n  |              immutable borrow occurs here\n\n",
+            "src/a.rs:9:45: error[E0502]: cannot borrow `v` as mutable because it is also borrowed as immutable: mutable borrow occurs here\n",
+        ),
+        (
+            "error[E0308]: mismatched types\n --> src/a.rs:3:24\n  |\n3 |     let t: String = a;\n  |            ------   ^ expected `String`, found `i64`\n  |            |\n  |            expected due to this\n\n",
+            "src/a.rs:1:2: error[E0308]: mismatched types: expected `String`, found `i64`\n",
+        ),
+        (
+            "error[E0369]: cannot add `S` to `S`\n --> src/a.rs:5:24\n  |\n5 |     a + b\n  |     - ^ - S\n  |     |\n  |     S\n  |\nnote: an implementation of `Add` might be missing\n --> src/a.rs:1:1\n  |\n1 | pub struct S;\n  | ^^^^^^^^^^^^ must implement `Add`\n\n",
+            "src/a.rs:5:24: error[E0369]: cannot add `S` to `S`\n",
+        ),
+    ] {
+        assert_eq!(causes(full), causes(short));
+    }
     reads(
         "warning: unused variable: `x`\n --> src/lib.rs:2:9\n\nerror: linking with `cc` failed: exit status: 1\n  = note: /usr/bin/ld: /tmp/rustcAb12/a.o: in function `main':\n          undefined reference to `zlib_init'\n",
         &[
@@ -447,6 +464,34 @@ fn home_made_scripts() {
 }
 
 #[test]
+fn names_are_freed_of_noise_and_kept_apart() {
+    for (one, two) in [
+        (
+            "not ok 1 - upload to /tmp/up-Ab12xy on port 34567",
+            "not ok 3 - upload to /tmp/up-Zz98qq on port 45678",
+        ),
+        (
+            "FAIL session 96e885c6-2efa-4891-9b77-44f847984082 (3ms)",
+            "FAIL session c40888b4-756a-4e28-93b3-5d863562218b (17ms)",
+        ),
+        ("✖ record at 0x55aa (2.1ms)", "✖ record at 0x7f01 (0.4ms)"),
+        (
+            "FAILED tests/test_a.py::test_x[2026-11-30] - assert 1",
+            "FAILED tests/test_a.py::test_x[2026-12-01] - assert 2",
+        ),
+    ] {
+        assert_eq!(causes(one), causes(two));
+    }
+    for (one, two) in [
+        ("FAIL case 1", "FAIL case 2"),
+        ("✖ adds 2 numbers", "✖ adds 3 numbers"),
+        ("--- FAIL: TestA/x_1 (0.00s)", "--- FAIL: TestA/x_2 (0.00s)"),
+    ] {
+        assert_ne!(causes(one), causes(two));
+    }
+}
+
+#[test]
 fn counters_and_wrappers_are_no_causes() {
     for noise in [
         "make: *** [Makefile:10: test] Error 1",
@@ -473,13 +518,13 @@ fn a_run_without_tests_is_told() {
         "testing: warning: no tests to run\nPASS\nok  \tx/y\t0.002s [no tests to run]\n",
         "No tests found, exiting with code 0\n",
     ] {
-        assert!(read(output, false).ran_none, "{output}");
+        assert_eq!(read(output, false).run, RunEnd::None, "{output}");
     }
     for output in [
         "running 0 tests\n\nrunning 2 tests\ntest a ... ok\ntest result: ok. 2 passed; 0 failed\n",
         "2 passed, 1 deselected in 0.01s\n",
         "ok  \tx/y\t0.002s [no tests to run]\nok  \tx/z\t0.002s\n",
     ] {
-        assert!(!read(output, false).ran_none, "{output}");
+        assert_ne!(read(output, false).run, RunEnd::None, "{output}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::rules::{self, Shape, Verdict};
-use super::{Cause, noise, regex};
+use super::{Cause, noise, regex, sections};
 use crate::judge::normalise;
 use crate::judge::signature::Kind;
 
@@ -20,11 +20,11 @@ pub(super) struct Verdicts {
 }
 
 /// A test as one line shows it.
-struct Sighting {
-    key: String,
-    label: String,
-    origin: String,
-    raw: String,
+pub(super) struct Sighting {
+    pub key: String,
+    pub label: String,
+    pub origin: String,
+    pub raw: String,
 }
 
 pub(super) fn read(lines: &[&str]) -> Verdicts {
@@ -85,10 +85,10 @@ pub(super) fn read(lines: &[&str]) -> Verdicts {
             Verdict::Neither => {}
         }
     }
-    failed.extend(libtest_list(lines));
-    failed.extend(mocha(lines));
+    failed.extend(sections::libtest_list(lines));
+    failed.extend(sections::mocha(lines));
     if failed.is_empty() {
-        failed.extend(pytest_headers(lines));
+        failed.extend(sections::pytest_headers(lines));
     }
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     for sighting in failed {
@@ -228,7 +228,7 @@ fn free(rest: &str, separator: &str, line: &str) -> Option<Sighting> {
 }
 
 /// One name for a Python test, whichever runner tells of it: `Class::test`, or `module::test` for a function.
-fn python_id(node: &str) -> String {
+pub(super) fn python_id(node: &str) -> String {
     let (path, rest) = node.split_once("::").unwrap_or(("", node));
     if rest.split('[').next().unwrap_or(rest).contains("::") {
         return rest.to_owned();
@@ -247,109 +247,4 @@ fn dotted_id(name: &str, within: &str) -> String {
         .map_or(within, |class| class.trim_end_matches('.'));
     let class = class.rsplit('.').next().unwrap_or(class);
     format!("{class}::{name}")
-}
-
-/// The list under `failures:` of libtest: what is left of it when the rest of a long output was cut.
-fn libtest_list(lines: &[&str]) -> Vec<Sighting> {
-    if !lines
-        .iter()
-        .any(|line| line.starts_with("test result: FAILED"))
-    {
-        return Vec::new();
-    }
-    let (mut inside, mut out) = (false, Vec::new());
-    for line in lines {
-        match line
-            .strip_prefix("    ")
-            .filter(|name| inside && !name.starts_with(' '))
-        {
-            Some(name) => {
-                let key = normalise::name(name);
-                out.push(Sighting {
-                    label: key.clone(),
-                    origin: name.to_owned(),
-                    key,
-                    raw: (*line).to_owned(),
-                });
-            }
-            None => inside = *line == "failures:",
-        }
-    }
-    out
-}
-
-/// Failing tests of pytest by the headings of their reports, for runs without a summary.
-fn pytest_headers(lines: &[&str]) -> Vec<Sighting> {
-    let section = regex(r"^=+ (?P<title>.*?) =+$");
-    let heading = regex(r"^_{2,} (?:ERROR at (?:setup|teardown) of )?(?P<name>\S.*?) _{2,}$");
-    let place = regex(r"^(?P<path>\S+\.py):\d+:");
-    let (mut inside, mut out, mut open): (bool, Vec<Sighting>, Option<(String, String)>) =
-        (false, Vec::new(), None);
-    for line in lines {
-        if let Some(found) = section.captures(line) {
-            inside = matches!(&found["title"], "FAILURES" | "ERRORS");
-        } else if let Some(found) = heading.captures(line).filter(|_| inside) {
-            let name = &found["name"];
-            open = (!name.starts_with("ERROR collecting") && !name.starts_with('['))
-                .then(|| (name.to_owned(), (*line).to_owned()));
-        } else if let Some(found) = place.captures(line)
-            && let Some((name, raw)) = open.take()
-        {
-            let id = python_id(&format!("{}::{}", &found["path"], name.replace('.', "::")));
-            let key = normalise::name(&id);
-            out.push(Sighting {
-                label: key.clone(),
-                key,
-                origin: format!("{}::{name}", &found["path"]),
-                raw,
-            });
-        }
-    }
-    out
-}
-
-/// Failing tests of Mocha: numbered in the tree, or under the titles of their suites when a reporter prints no tree.
-fn mocha(lines: &[&str]) -> Vec<Sighting> {
-    let summary = regex(r"^\s+\d+ failing\b");
-    let Some(end) = lines.iter().position(|line| summary.is_match(line)) else {
-        return Vec::new();
-    };
-    let numbered = regex(r"^\s+\d+\) (?P<name>\S.*?)$");
-    let sight = |name: &str, raw: &str| {
-        let key = normalise::name(name.trim().trim_end_matches(':'));
-        Sighting {
-            label: key.clone(),
-            origin: key.clone(),
-            key,
-            raw: raw.to_owned(),
-        }
-    };
-    let tree: Vec<Sighting> = lines[..end]
-        .iter()
-        .filter_map(|line| {
-            numbered
-                .captures(line)
-                .map(|found| sight(&found["name"], line))
-        })
-        .collect();
-    if !tree.is_empty() {
-        return tree;
-    }
-    let mut out = Vec::new();
-    let mut rest = lines[end..].iter().peekable();
-    while let Some(line) = rest.next() {
-        let Some(found) = numbered.captures(line) else {
-            continue;
-        };
-        let mut title = found["name"].to_owned();
-        while !title.ends_with(':') {
-            match rest.peek().filter(|next| next.starts_with(' ')) {
-                Some(next) => title = next.trim().to_owned(),
-                None => break,
-            }
-            rest.next();
-        }
-        out.push(sight(&title, line));
-    }
-    out
 }

@@ -209,18 +209,17 @@ impl Lexer {
         while let Some(c) = self.peek(0) {
             text.push(c);
             self.at += 1;
-            match quote {
-                Some(q) if c == q => quote = None,
-                Some(_) => {}
-                None if c == '\'' || c == '"' => quote = Some(c),
-                None if c == open => depth += 1,
-                None if c == close => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return;
-                    }
+            if quote.is_some() {
+                quote = quote.filter(|q| *q != c);
+            } else if c == '\'' || c == '"' {
+                quote = Some(c);
+            } else if c == open {
+                depth += 1;
+            } else if c == close {
+                depth -= 1;
+                if depth == 0 {
+                    return;
                 }
-                None => {}
             }
         }
     }

@@ -1,12 +1,15 @@
 //! The checks that an agent ran itself in one launch: what failed in them, how often since it last passed, and what passed. It is fed
 //! one finished tool call at a time and keeps causes, not outputs.
 
+mod around;
+mod weigh;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::aim::{Aim, Purpose};
-use super::extract::{self, Cause, Reading};
+use super::extract::{self, Cause, Reading, RunEnd};
 use super::question;
 use super::shell::Script;
 use super::signature::{Kind, Signature};
@@ -81,20 +84,23 @@ impl ToolReport {
         }
         let reading = extract::read(&tool.text, failed);
         let mut aims = own.clone();
-        aims.extend(echoed(&tool.text));
+        aims.extend(around::echoed(&tool.text));
         aims.extend(
             own.iter()
-                .flat_map(|aim| runners(&reading).map(|runner| aim.by_runner(runner))),
+                .flat_map(|aim| around::runners(&reading).map(|runner| aim.by_runner(runner))),
         );
         if failed {
             let chain_asks = commands.last().is_some_and(|argv| question::asks(argv));
-            let causes = counted(&own, chain_asks, tool, &reading);
+            let causes = weigh::counted(&own, chain_asks, tool, &reading);
             let failing: BTreeSet<String> = causes
                 .iter()
                 .map(|cause| Signature::of(cause).normalised)
                 .collect();
             self.pass_tests(&reading, &failing);
-            if reading.complete && !stops_early(&commands) && !reading.runners.contains("libtest") {
+            if reading.run == RunEnd::Complete
+                && !around::stops_early(&commands)
+                && !reading.runners.contains("libtest")
+            {
                 self.pass_the_rest(&aims, &failing);
             }
             for cause in causes {
@@ -116,7 +122,7 @@ impl ToolReport {
         if !hidden.is_empty() {
             self.pass_tests(&reading, &BTreeSet::new());
         }
-        if reading.clean && own.is_empty() {
+        if reading.run == RunEnd::Clean && own.is_empty() {
             // `pytest | tail`: the status is another's, but the summary counts no failure.
             aims.extend(
                 hidden
@@ -130,7 +136,7 @@ impl ToolReport {
             .map(cargo_build)
             .collect();
         for aim in aims.into_iter().chain(built) {
-            if aim.purpose != Purpose::Test || reading.clean || !reading.ran_none {
+            if aim.purpose != Purpose::Test || reading.run != RunEnd::None {
                 self.pass(&aim);
             }
         }
@@ -280,125 +286,4 @@ fn cargo_build(clippy: &Aim) -> Aim {
         purpose: Purpose::Build,
         selection: clippy.selection.clone(),
     }
-}
-
-/// The causes of a failing call that count.
-fn counted(aims: &[Aim], chain_asks: bool, tool: &ToolUse, reading: &Reading) -> Vec<Cause> {
-    let checks = |aim: &Aim| {
-        matches!(
-            aim.purpose,
-            Purpose::Test | Purpose::Build | Purpose::Lint | Purpose::Install
-        )
-    };
-    let structured = || {
-        reading
-            .causes
-            .iter()
-            .filter(|cause| matches!(cause.kind, Kind::Test | Kind::Diagnostic))
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let Some(first) = aims.first() else {
-        return Vec::new();
-    };
-    if tool.timed_out || tool.exit_code == Some(124) {
-        // A server that was started in the foreground does not end either; only a check should have.
-        let hung = aims
-            .iter()
-            .find(|aim| checks(aim))
-            .map(|aim| extract::timeout(&aim.tool));
-        return structured().into_iter().chain(hung).collect();
-    }
-    if matches!(tool.exit_code, Some(130 | 143)) {
-        return structured();
-    }
-    if aims.iter().all(|aim| aim.purpose == Purpose::Probe) {
-        // A one-liner: whether something is installed or answers yet is a question; what fails in the project's code is not.
-        let code = |cause: &&Cause| match cause.kind {
-            Kind::Test | Kind::Diagnostic => true,
-            Kind::Crash => !reading.not_ready,
-            Kind::Missing => !reading.foreign && !reading.not_ready,
-            Kind::Timeout | Kind::Other => false,
-        };
-        return reading.causes.iter().filter(code).cloned().collect();
-    }
-    if reading.ran_none && reading.causes.iter().all(|cause| cause.kind == Kind::Other) {
-        // Nothing was selected, or nothing is there yet.
-        return Vec::new();
-    }
-    let told =
-        !reading.causes.is_empty() && reading.causes.iter().any(|cause| cause.kind != Kind::Other);
-    if chain_asks && !told && tool.exit_code == Some(1) {
-        return Vec::new();
-    }
-    if !told && let Some(death) = extract::death(tool.exit_code, tool.killed) {
-        return vec![death];
-    }
-    if reading.causes.is_empty() {
-        let says_no = tool.exit_code == Some(1) && !aims.iter().any(checks);
-        return if says_no {
-            Vec::new()
-        } else {
-            vec![extract::silent(&first.tool)]
-        };
-    }
-    reading.causes.clone()
-}
-
-/// Does a runner stop at its first failure, by its flags?
-fn stops_early(commands: &[Vec<String>]) -> bool {
-    commands.iter().flatten().any(|word| {
-        matches!(
-            word.as_str(),
-            "-x" | "--exitfirst"
-                | "--bail"
-                | "--failfast"
-                | "--fail-fast"
-                | "-failfast"
-                | "-f"
-                | "-b"
-                | "--stop-on-failure"
-        ) || word.starts_with("--maxfail")
-            || word.starts_with("--bail=")
-    })
-}
-
-/// The tools behind the runners that an output shows.
-fn runners(reading: &Reading) -> impl Iterator<Item = &'static str> {
-    reading
-        .runners
-        .iter()
-        .flat_map(|runner| match *runner {
-            "libtest" => &["cargo"][..],
-            "tap" | "node --test" => &["node --test"],
-            // pytest runs the tests of unittest too.
-            "pytest" => &["pytest", "unittest"],
-            "ticks" => &[],
-            "surefire" => &["mvn"],
-            runner => match KNOWN.iter().position(|known| *known == runner) {
-                Some(at) => &KNOWN[at..=at],
-                None => &[],
-            },
-        })
-        .copied()
-}
-
-const KNOWN: &[&str] = &[
-    "unittest", "jest", "vitest", "mocha", "go", "ctest", "gradle", "rspec", "phpunit", "dotnet",
-    "swift", "sbt",
-];
-
-/// The commands that a wrapper prints before it runs them: npm and its like (`> jest`), make (`./build/test`).
-fn echoed(output: &str) -> Vec<Aim> {
-    let shown = output.lines().take(40).filter_map(|line| {
-        let line = line.trim_end();
-        line.strip_prefix("> ")
-            .or_else(|| line.strip_prefix("$ "))
-            .or_else(|| line.starts_with("./").then_some(line))
-    });
-    let commands = shown.flat_map(|line| Script::parse(line).all());
-    commands
-        .filter_map(|argv| Aim::of(&argv))
-        .filter(|aim| !matches!(aim.purpose, Purpose::Other | Purpose::Probe))
-        .collect()
 }
