@@ -55,7 +55,7 @@ impl Mode {
     }
 
     /// Can the content of the one be compared with the content of the other?
-    fn comparable(self, other: Self) -> bool {
+    pub(super) fn comparable(self, other: Self) -> bool {
         let file = |mode| matches!(mode, Self::File | Self::Executable);
         self == other || file(self) && file(other)
     }
@@ -96,7 +96,9 @@ pub(crate) struct Changes {
     pub list: Vec<Change>,
     /// Changed paths beyond those in `list`.
     pub beyond: usize,
-    /// There were too many to look for files that were renamed and edited.
+    /// The newer side is better read first (see [`newer_is_base`]).
+    pub(super) newer_first: bool,
+    /// There was too much to look through for files that were renamed and edited.
     pub exact_renames_only: bool,
 }
 
@@ -110,21 +112,23 @@ impl Worktree {
         if old == new {
             return Ok(Changes::default());
         }
-        let mut found = walk(repo, old, new);
+        let newer_first = newer_is_base(repo, old, new);
+        let mut found = walk(repo, old, new, newer_first);
         if is_partial(repo)
             && found
                 .as_ref()
                 .map_or(true, |walked| walked.lacks_content(repo))
         {
             self.fetch_missing(old, new);
-            found = walk(repo, old, new);
+            found = walk(repo, old, new, newer_first);
         }
         let Walked {
             mut list,
-            moved,
+            deleted,
+            added,
             beyond,
         } = found?;
-        let exact_renames_only = renames::pair_up(repo, moved, beyond, &mut list)?;
+        let exact_renames_only = renames::pair_up(repo, deleted, added, &mut list);
         list.sort_by(|a, b| {
             a.path()
                 .cmp(b.path())
@@ -133,6 +137,7 @@ impl Worktree {
         Ok(Changes {
             list,
             beyond,
+            newer_first,
             exact_renames_only,
         })
     }
@@ -175,48 +180,58 @@ fn is_partial(repo: &gix::Repository) -> bool {
 #[derive(Default)]
 struct Walked {
     list: Vec<Change>,
-    moved: Vec<(Found, Vec<u8>)>,
+    deleted: Vec<Entry>,
+    added: Vec<Entry>,
     beyond: usize,
 }
 
 impl Walked {
     fn lacks_content(&self, repo: &gix::Repository) -> bool {
-        let changed = self
+        let sides = self
             .list
             .iter()
             .flat_map(Change::sides)
+            .chain(&self.deleted)
+            .chain(&self.added);
+        sides
             .filter(|side| side.mode != Mode::Submodule)
-            .map(|side| side.id);
-        let moved = self
-            .moved
-            .iter()
-            .filter(|(found, _)| !found.entry_mode().is_commit())
-            .map(|(found, _)| found.oid().to_owned());
-        changed
-            .chain(moved)
             .take(patch::FILES)
-            .any(|id| !repo.has_object(id))
+            .any(|side| !repo.has_object(side.id))
     }
 }
 
-fn walk(repo: &gix::Repository, old: Oid, new: Oid) -> Result<Walked> {
-    let (mut old_tree, mut new_tree) = (Vec::new(), Vec::new());
-    let read = |id: Oid, buffer: &mut Vec<u8>| -> Result<()> {
+/// A pack holds one of two states as a delta of the other: `git gc` the older one, `git fast-import` the newer one. What the delta is
+/// of should be read first: it is then at hand when the other is put together.
+fn newer_is_base(repo: &gix::Repository, old: Oid, new: Oid) -> bool {
+    let deltas = |id: Oid| {
+        repo.find_header(id)
+            .ok()
+            .and_then(|header| header.num_deltas())
+    };
+    matches!((deltas(old), deltas(new)), (Some(old), Some(new)) if new < old)
+}
+
+fn walk(repo: &gix::Repository, old: Oid, new: Oid, newer_first: bool) -> Result<Walked> {
+    let read = |id: Oid| -> Result<Vec<u8>> {
+        let mut buffer = Vec::new();
         if !id.is_empty_tree() {
             repo.objects
-                .find_tree(&id, buffer)
+                .find_tree(&id, &mut buffer)
                 .map_err(|e| anyhow!("{e}"))
                 .with_context(|| format!("reading tree {id}"))?;
         }
-        Ok(())
+        Ok(buffer)
     };
-    read(old, &mut old_tree)?;
-    read(new, &mut new_tree)?;
+    let (first, second) = if newer_first { (new, old) } else { (old, new) };
+    let (first, second) = (read(first)?, read(second)?);
     let hash = repo.object_hash();
-    let mut visitor = Visitor::default();
+    let mut visitor = Visitor {
+        newer_first,
+        ..Visitor::default()
+    };
     gix::diff::tree(
-        TreeRefIter::from_bytes(&old_tree, hash),
-        TreeRefIter::from_bytes(&new_tree, hash),
+        TreeRefIter::from_bytes(&first, hash),
+        TreeRefIter::from_bytes(&second, hash),
         gix::diff::tree::State::default(),
         &repo.objects,
         &mut visitor,
@@ -228,6 +243,8 @@ fn walk(repo: &gix::Repository, old: Oid, new: Oid) -> Result<Walked> {
 /// Keeps the first changes and counts the rest; gix's recorder keeps track of where the walk is.
 #[derive(Default)]
 struct Visitor {
+    /// The walk goes from the newer tree to the older one.
+    newer_first: bool,
     place: Recorder,
     walked: Walked,
 }
@@ -250,89 +267,54 @@ impl Visit for Visitor {
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        let halves = match change {
+        let (old, new) = match change {
             Found::Modification {
                 previous_entry_mode,
                 previous_oid,
                 entry_mode,
                 oid,
-            } => {
-                let (Some(before), Some(after)) =
-                    (Mode::of(previous_entry_mode), Mode::of(entry_mode))
-                else {
-                    return ControlFlow::Continue(());
-                };
-                if before.comparable(after) {
-                    let path = self.place.path().to_vec();
-                    let old = Entry {
-                        path: path.clone(),
-                        id: previous_oid,
-                        mode: before,
-                    };
-                    self.keep(|walked| {
-                        walked.list.push(Change {
-                            old: Some(old),
-                            new: Some(Entry {
-                                path,
-                                id: oid,
-                                mode: after,
-                            }),
-                        });
-                    });
-                    return ControlFlow::Continue(());
-                }
-                [
-                    Some(Found::Deletion {
-                        entry_mode: previous_entry_mode,
-                        oid: previous_oid,
-                        relation: None,
-                    }),
-                    Some(Found::Addition {
-                        entry_mode,
-                        oid,
-                        relation: None,
-                    }),
-                ]
-            }
+            } => (
+                Some((previous_entry_mode, previous_oid)),
+                Some((entry_mode, oid)),
+            ),
             Found::Addition {
                 entry_mode, oid, ..
-            } => [
-                None,
-                Some(Found::Addition {
-                    entry_mode,
-                    oid,
-                    relation: None,
-                }),
-            ],
+            } => (None, Some((entry_mode, oid))),
             Found::Deletion {
                 entry_mode, oid, ..
-            } => [
-                Some(Found::Deletion {
-                    entry_mode,
-                    oid,
-                    relation: None,
-                }),
-                None,
-            ],
+            } => (Some((entry_mode, oid)), None),
         };
-        for half in halves
-            .into_iter()
-            .flatten()
-            .filter(|half| !half.entry_mode().is_tree())
-        {
-            let path = self.place.path().to_vec();
-            self.keep(|walked| walked.moved.push((half, path)));
+        let entry = |(mode, id)| {
+            Some(Entry {
+                path: self.place.path().to_vec(),
+                id,
+                mode: Mode::of(mode)?,
+            })
+        };
+        let (old, new) = (old.and_then(entry), new.and_then(entry));
+        let (old, new) = if self.newer_first {
+            (new, old)
+        } else {
+            (old, new)
+        };
+        if old.is_none() && new.is_none() {
+            return ControlFlow::Continue(());
+        }
+        let walked = &mut self.walked;
+        if walked.list.len() + walked.deleted.len() + walked.added.len() >= KEPT {
+            walked.beyond += 1;
+            return ControlFlow::Continue(());
+        }
+        match (old, new) {
+            (Some(old), Some(new)) if old.mode.comparable(new.mode) => walked.list.push(Change {
+                old: Some(old),
+                new: Some(new),
+            }),
+            (old, new) => {
+                walked.deleted.extend(old);
+                walked.added.extend(new);
+            }
         }
         ControlFlow::Continue(())
-    }
-}
-
-impl Visitor {
-    fn keep(&mut self, push: impl FnOnce(&mut Walked)) {
-        if self.walked.list.len() + self.walked.moved.len() < KEPT {
-            push(&mut self.walked);
-        } else {
-            self.walked.beyond += 1;
-        }
     }
 }

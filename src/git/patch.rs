@@ -8,7 +8,7 @@ use gix::diff::blob::platform::prepare_diff::Operation;
 use gix::diff::blob::platform::resource::Data;
 use gix::diff::blob::unified_diff::{ConsumeHunk, ContextSize, DiffLineKind, HunkHeader};
 use gix::diff::blob::{
-    Algorithm, InternedInput, Pipeline, Platform, ResourceKind, UnifiedDiff,
+    Algorithm, InternedInput, Pipeline, Platform, ResourceKind, Token, UnifiedDiff,
     diff_with_slider_heuristics,
 };
 
@@ -17,6 +17,12 @@ use super::{Oid, Worktree, attributes};
 
 /// Files above this size are told by their size.
 pub(crate) const LARGE: u64 = 1 << 20;
+/// Pairs of lines that one file, and all files together, may make to compare. Two files of 20,000 lines each, nothing alike, are within
+/// it; where few different lines repeat, the time goes with these pairs, not with the bytes.
+const WORK: u64 = 400_000_000;
+const ALL_WORK: u64 = 5 * WORK;
+/// Bytes of content that are compared in all.
+const BYTES: u64 = 32 << 20;
 /// Changes that are looked into; the rest is only named.
 pub(crate) const FILES: usize = 2_000;
 
@@ -32,7 +38,7 @@ pub(crate) enum Content {
         old: Option<u64>,
         new: Option<u64>,
     },
-    /// One side is above [`LARGE`].
+    /// One side is above [`LARGE`], or there are too many different lines.
     Large {
         old: Option<u64>,
         new: Option<u64>,
@@ -51,7 +57,9 @@ pub(crate) struct Hunk<'a> {
 pub(crate) struct Comparer<'repo> {
     repo: &'repo gix::Repository,
     platform: Platform,
+    newer_first: bool,
     bytes: u64,
+    work: u64,
 }
 
 impl Worktree {
@@ -62,7 +70,9 @@ impl Worktree {
         Ok(Comparer {
             repo,
             platform: platform(repo, &attributes::of_paths(repo, new, &paths))?,
+            newer_first: changes.newer_first,
             bytes: 0,
+            work: 0,
         })
     }
 }
@@ -87,8 +97,16 @@ impl Comparer<'_> {
                 removed: 0,
             });
         }
-        self.set(change.old.as_ref(), change, ResourceKind::OldOrSource)?;
-        self.set(change.new.as_ref(), change, ResourceKind::NewOrDestination)?;
+        let mut sides = [
+            (change.old.as_ref(), ResourceKind::OldOrSource),
+            (change.new.as_ref(), ResourceKind::NewOrDestination),
+        ];
+        if self.newer_first {
+            sides.reverse();
+        }
+        for (side, kind) in sides {
+            self.set(side, change, kind)?;
+        }
         let found = self.lines(context, hunk);
         self.platform.clear_resource_cache_keep_allocation();
         found
@@ -102,9 +120,9 @@ impl Comparer<'_> {
         Ok(Some(self.repo.find_object(side.id)?.detach().data))
     }
 
-    /// The bytes of content compared so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    /// Has it done as much as one packet may cost?
+    pub(crate) fn is_spent(&self) -> bool {
+        self.bytes > BYTES || self.work > ALL_WORK
     }
 
     fn set(&mut self, side: Option<&Entry>, change: &Change, kind: ResourceKind) -> Result<()> {
@@ -133,6 +151,11 @@ impl Comparer<'_> {
         };
         self.bytes += old.unwrap_or(0) + new.unwrap_or(0);
         let input = InternedInput::new(prepared.old.intern_source(), prepared.new.intern_source());
+        let work = work(&input.before, &input.after);
+        if work > WORK {
+            return Ok(Content::Large { old, new });
+        }
+        self.work += work;
         let diff = diff_with_slider_heuristics(algorithm, &input);
         UnifiedDiff::new(
             &diff,
@@ -147,6 +170,20 @@ impl Comparer<'_> {
             removed: diff.count_removals().into(),
         })
     }
+}
+
+/// The most that finding the shortest patch can cost: each line of the one that differs with each of the other, ends that are the same
+/// apart.
+fn work(old: &[Token], new: &[Token]) -> u64 {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[head..], &new[head..]);
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    (old.len() - tail) as u64 * (new.len() - tail) as u64
 }
 
 fn size(data: Data) -> Option<u64> {
@@ -186,7 +223,7 @@ impl ConsumeHunk for Hunks<'_> {
 
 /// gix's comparing machine over stored objects alone. `attributes` holds the `.gitattributes` files that count: loading the whole
 /// index for them would cost more than all else.
-pub(super) fn platform(repo: &gix::Repository, attributes: &gix::index::State) -> Result<Platform> {
+fn platform(repo: &gix::Repository, attributes: &gix::index::State) -> Result<Platform> {
     let stack = repo
         .attributes_only(
             attributes,

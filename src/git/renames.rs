@@ -1,142 +1,232 @@
-//! Which deleted and added files are one that was renamed; the work is bounded, as comparing each with each is what makes wide ranges slow.
+//! Which deleted and added files are one that was renamed: first by the objects' names, then by how much of the content is the same, as
+//! git measures it. The work is bounded; gix's own tracker compares line by line, which takes minutes on a few unlucky large files.
 
-use std::collections::HashSet;
-use std::convert::Infallible;
-use std::ops::ControlFlow;
-
-use anyhow::{Context, Result};
-use gix::bstr::{BStr, ByteSlice};
-use gix::diff::Rewrites;
-use gix::diff::rewrites::Tracker;
-use gix::diff::tree::visit::Change as Found;
-use gix::objs::tree::EntryMode;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher};
 
 use super::Oid;
 use super::changes::{Change, Entry, Mode};
-use super::patch::{self, LARGE};
+use super::patch::LARGE;
 
-/// With more changed paths than this, only files that moved unchanged are recognised as renamed.
-const SIMILAR_PATHS: usize = 400;
-/// The same, when every deleted file against every added one would be more bytes than this to compare.
-const SIMILAR_BYTES: u64 = 64 << 20;
+/// Bytes of content that are read to find files that were renamed and edited.
+const READ: u64 = 64 << 20;
+/// Steps of comparing pieces of content; with more, only files that moved unchanged are recognised.
+const STEPS: usize = 20_000_000;
+/// Files of equal content among which one of the same name is looked for.
+const EQUALS: usize = 64;
+/// The longest piece of content that is looked at as one.
+const PIECE: usize = 64;
 
-/// Joins deletions and additions to renames and appends all to `list`. Says whether files that were renamed and edited may have been
-/// missed.
+/// Joins `deleted` and `added` to renames and appends all to `list`. Says whether files that were renamed and edited may have been missed.
 pub(super) fn pair_up(
     repo: &gix::Repository,
-    moved: Vec<(Found, Vec<u8>)>,
-    beyond: usize,
+    deleted: Vec<Entry>,
+    added: Vec<Entry>,
     list: &mut Vec<Change>,
-) -> Result<bool> {
-    let ids = |added: bool| -> HashSet<Oid> {
-        moved
-            .iter()
-            .filter(|(found, _)| is_addition(found) == added)
-            .map(|(found, _)| found.oid().to_owned())
-            .collect()
-    };
-    let (deleted, added) = (ids(false), ids(true));
-    if deleted.is_empty() || added.is_empty() {
-        list.extend(moved.into_iter().filter_map(|(found, path)| {
-            let entry = Some(Entry {
-                path,
-                id: found.oid().to_owned(),
-                mode: Mode::of(found.entry_mode())?,
-            });
-            Some(if added.is_empty() {
-                Change {
-                    old: entry,
-                    new: None,
-                }
-            } else {
-                Change {
-                    old: None,
-                    new: entry,
-                }
-            })
-        }));
-        return Ok(false);
+) -> bool {
+    let mut deleted: Vec<_> = deleted.into_iter().map(Some).collect();
+    let added = same_object(&mut deleted, added, list);
+    let mut deleted: Vec<_> = deleted.into_iter().flatten().collect();
+    let mut added: Vec<_> = added.into_iter().map(Some).collect();
+    let pairs = similar(repo, &deleted, &added);
+    let missed = pairs.is_none();
+    let mut from: HashMap<usize, usize> = pairs.unwrap_or_default().into_iter().collect();
+    for (at, old) in deleted.drain(..).enumerate() {
+        list.push(Change {
+            old: Some(old),
+            new: from.remove(&at).and_then(|to| added[to].take()),
+        });
     }
-    // What moved unchanged is told by the objects' names alone.
-    let edited = |side: &HashSet<Oid>, other: &HashSet<Oid>| {
-        side.difference(other).copied().collect::<Vec<_>>()
-    };
-    let (deleted, added) = (edited(&deleted, &added), edited(&added, &deleted));
-    let unclear = !deleted.is_empty() && !added.is_empty();
-    let few = list.len() + moved.len() + beyond <= SIMILAR_PATHS;
-    if unclear && few && bytes_to_compare(repo, &deleted, &added) <= SIMILAR_BYTES {
-        // It fails where a partial clone lacks a blob.
-        if let Ok(pairs) = pair(repo, moved.clone(), Some(0.5)) {
-            list.extend(pairs);
-            return Ok(false);
+    list.extend(added.into_iter().flatten().map(|new| Change {
+        old: None,
+        new: Some(new),
+    }));
+    missed
+}
+
+/// Takes out what moved unchanged; returns the added files that are left.
+fn same_object(
+    deleted: &mut [Option<Entry>],
+    added: Vec<Entry>,
+    list: &mut Vec<Change>,
+) -> Vec<Entry> {
+    let mut by_id: HashMap<Oid, VecDeque<usize>> = HashMap::new();
+    for (at, old) in deleted.iter().enumerate() {
+        by_id
+            .entry(old.as_ref().expect("none is taken yet").id)
+            .or_default()
+            .push_back(at);
+    }
+    let mut rest = Vec::new();
+    for new in added {
+        let found = by_id.get_mut(&new.id).and_then(|equals| {
+            let fits = |at: &usize| {
+                deleted[*at]
+                    .as_ref()
+                    .is_some_and(|old| old.mode.comparable(new.mode))
+            };
+            let named = |at: &usize| {
+                fits(at)
+                    && deleted[*at]
+                        .as_ref()
+                        .is_some_and(|old| name(&old.path) == name(&new.path))
+            };
+            let place = equals
+                .iter()
+                .take(EQUALS)
+                .position(named)
+                .or_else(|| equals.iter().take(EQUALS).position(fits))?;
+            equals.remove(place)
+        });
+        match found {
+            Some(at) => list.push(Change {
+                old: deleted[at].take(),
+                new: Some(new),
+            }),
+            None => rest.push(new),
         }
     }
-    list.extend(pair(repo, moved, None)?);
-    Ok(unclear)
+    rest
 }
 
-fn is_addition(found: &Found) -> bool {
-    matches!(found, Found::Addition { .. })
-}
-
-/// How many bytes it takes to try every deleted file against every added one.
-fn bytes_to_compare(repo: &gix::Repository, deleted: &[Oid], added: &[Oid]) -> u64 {
-    let sum = |ids: &[Oid]| -> u64 {
-        ids.iter()
-            .map(|id| repo.find_header(*id).map_or(0, |header| header.size()))
-            .filter(|size| *size <= LARGE)
-            .sum()
-    };
-    sum(deleted) * added.len() as u64 + sum(added) * deleted.len() as u64
-}
-
-fn pair(
+/// Pairs of which at least half is the same, the most similar first; `None` when it would take too long to look.
+fn similar(
     repo: &gix::Repository,
-    moved: Vec<(Found, Vec<u8>)>,
-    percentage: Option<f32>,
-) -> Result<Vec<Change>> {
-    let mut tracker = Tracker::new(Rewrites {
-        copies: None,
-        percentage,
-        limit: SIMILAR_PATHS,
-        track_empty: false,
-    });
-    for (found, path) in moved {
-        tracker.try_push_change(found, path.as_bstr());
+    deleted: &[Entry],
+    added: &[Option<Entry>],
+) -> Option<Vec<(usize, usize)>> {
+    if deleted.is_empty() || added.is_empty() {
+        return Some(Vec::new());
     }
-    let mut list = Vec::new();
-    let entry = |path: &BStr, id: Oid, mode: EntryMode| {
-        Mode::of(mode).map(|mode| Entry {
-            path: path.to_vec(),
-            id,
-            mode,
+    let mut left = READ;
+    let mut read = |entry: &Entry| Pieces::of(repo, entry, &mut left);
+    let old = deleted.iter().map(&mut read).collect::<Option<Vec<_>>>()?;
+    let new = added
+        .iter()
+        .flatten()
+        .map(&mut read)
+        .collect::<Option<Vec<_>>>()?;
+    let couples = old
+        .iter()
+        .flat_map(|old| new.iter().map(move |new| (old, new)))
+        .filter(|(old, new)| old.may_be(new));
+    if couples
+        .map(|(old, new)| old.pieces.len() + new.pieces.len())
+        .sum::<usize>()
+        > STEPS
+    {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    for (from, old) in old.iter().enumerate() {
+        for (to, new) in new.iter().enumerate() {
+            if !old.may_be(new) {
+                continue;
+            }
+            let score = old.likeness(new);
+            if score >= 500 {
+                let named = added[to]
+                    .as_ref()
+                    .is_some_and(|new| name(&deleted[from].path) == name(&new.path));
+                pairs.push((score, named, from, to));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| {
+        (b.0, b.1)
+            .cmp(&(a.0, a.1))
+            .then_with(|| (a.2, a.3).cmp(&(b.2, b.3)))
+    });
+    let (mut used_old, mut used_new) = (vec![false; old.len()], vec![false; new.len()]);
+    pairs.retain(|(_, _, from, to)| {
+        let free = !used_old[*from] && !used_new[*to];
+        (used_old[*from], used_new[*to]) = (used_old[*from] || free, used_new[*to] || free);
+        free
+    });
+    Some(
+        pairs
+            .into_iter()
+            .map(|(_, _, from, to)| (from, to))
+            .collect(),
+    )
+}
+
+fn name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// The content of a file as a bag: the hashes of its lines, in order of size, with how many bytes each makes up.
+struct Pieces {
+    pieces: Vec<(u64, u64)>,
+    bytes: u64,
+}
+
+impl Pieces {
+    /// `None` when too much has been read. What is no file, large, or not in this clone has no pieces and is like nothing.
+    fn of(repo: &gix::Repository, entry: &Entry, left: &mut u64) -> Option<Self> {
+        let nothing = Some(Self {
+            pieces: Vec::new(),
+            bytes: 0,
+        });
+        if !matches!(entry.mode, Mode::File | Mode::Executable) {
+            return nothing;
+        }
+        match repo.find_header(entry.id) {
+            Ok(header) if header.size() <= LARGE => *left = left.checked_sub(header.size())?,
+            _ => return nothing,
+        }
+        let Ok(object) = repo.find_object(entry.id) else {
+            return nothing;
+        };
+        let mut pieces: Vec<_> = object
+            .data
+            .split_inclusive(|byte| *byte == b'\n')
+            .flat_map(|line| line.chunks(PIECE))
+            .map(|piece| {
+                let mut hasher = DefaultHasher::new();
+                hasher.write(piece);
+                (hasher.finish(), piece.len() as u64)
+            })
+            .collect();
+        pieces.sort_unstable();
+        pieces.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        Some(Self {
+            pieces,
+            bytes: object.data.len() as u64,
         })
-    };
-    tracker
-        .emit(
-            |to, from| {
-                let (id, mode) = to.change.oid_and_entry_mode();
-                let to_entry = entry(to.location, id.to_owned(), mode);
-                list.push(match (from, &to.change) {
-                    (Some(from), _) => Change {
-                        old: entry(from.location, from.id, from.entry_mode),
-                        new: to_entry,
-                    },
-                    (None, Found::Deletion { .. }) => Change {
-                        old: to_entry,
-                        new: None,
-                    },
-                    (None, _) => Change {
-                        old: None,
-                        new: to_entry,
-                    },
-                });
-                ControlFlow::Continue(())
-            },
-            &mut patch::platform(repo, &gix::index::State::new(repo.object_hash()))?,
-            &repo.objects,
-            |_| Ok::<_, Infallible>(()),
-        )
-        .context("looking for renames")?;
-    Ok(list)
+    }
+
+    /// Can half of the larger be in the smaller?
+    fn may_be(&self, other: &Self) -> bool {
+        self.bytes > 0 && self.bytes.min(other.bytes) * 2 >= self.bytes.max(other.bytes)
+    }
+
+    /// How much of the larger is in the other, in thousandths.
+    fn likeness(&self, other: &Self) -> u64 {
+        let (mut mine, mut theirs) = (
+            self.pieces.iter().peekable(),
+            other.pieces.iter().peekable(),
+        );
+        let mut same = 0;
+        while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
+            match a.0.cmp(&b.0) {
+                std::cmp::Ordering::Less => {
+                    mine.next();
+                }
+                std::cmp::Ordering::Greater => {
+                    theirs.next();
+                }
+                std::cmp::Ordering::Equal => {
+                    same += a.1.min(b.1);
+                    mine.next();
+                    theirs.next();
+                }
+            }
+        }
+        same * 1000 / self.bytes.max(other.bytes).max(1)
+    }
 }

@@ -27,10 +27,14 @@ pub(super) struct Writer {
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools)] // two sides, two kinds
 struct Endings {
-    removed_crlf: bool,
-    removed_lf: bool,
-    added_crlf: bool,
-    added_lf: bool,
+    removed: Ends,
+    added: Ends,
+}
+
+#[derive(Default, PartialEq, Eq)]
+struct Ends {
+    crlf: bool,
+    lf: bool,
 }
 
 impl Writer {
@@ -102,25 +106,29 @@ fn whole_lines(text: &[u8]) -> &[u8] {
 
 impl Endings {
     fn see(&mut self, sign: char, line: &[u8]) {
-        match (sign, line.ends_with(b"\r\n")) {
-            ('-', true) => self.removed_crlf = true,
-            ('-', false) => self.removed_lf = true,
-            ('+', true) => self.added_crlf = true,
-            ('+', false) => self.added_lf = true,
-            _ => {}
-        }
+        let ends = match sign {
+            '-' => &mut self.removed,
+            '+' => &mut self.added,
+            _ => return,
+        };
+        let crlf = line.ends_with(b"\r\n");
+        ends.crlf |= crlf;
+        ends.lf |= !crlf;
     }
 
     /// Line ends are not shown, so a change of them must be said.
     fn changed(&self) -> Option<&'static str> {
-        match (
-            self.removed_crlf,
-            self.removed_lf,
-            self.added_crlf,
-            self.added_lf,
-        ) {
-            (true, false, false, true) => Some("line ends CRLF => LF"),
-            (false, true, true, false) => Some("line ends LF => CRLF"),
+        const CRLF: Ends = Ends {
+            crlf: true,
+            lf: false,
+        };
+        const LF: Ends = Ends {
+            crlf: false,
+            lf: true,
+        };
+        match (&self.removed, &self.added) {
+            (&CRLF, &LF) => Some("line ends CRLF => LF"),
+            (&LF, &CRLF) => Some("line ends LF => CRLF"),
             _ => None,
         }
     }

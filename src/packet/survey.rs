@@ -11,8 +11,6 @@ use super::fence::path;
 use super::patch::{Patch, Writer, sizes};
 use super::withheld::Withheld;
 
-/// Bytes of file content that are compared in all.
-const READ: u64 = 64 << 20;
 /// Lines of context.
 const CONTEXT: u32 = 2;
 /// Bytes of a patch kept beyond the place where it will be cut, so that redaction sees past the cut.
@@ -63,7 +61,7 @@ pub(super) fn survey(
         } else {
             max + SLACK
         });
-        let look = if looked == FILES || comparer.bytes() > READ {
+        let look = if looked == FILES || comparer.is_spent() {
             Look::Skipped
         } else {
             looked += 1;

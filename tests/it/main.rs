@@ -19,6 +19,7 @@ mod install;
 mod layout;
 mod man;
 mod model;
+mod packet;
 mod rollback;
 mod sandbox;
 mod secrets;

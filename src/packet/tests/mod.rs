@@ -120,6 +120,18 @@ fn check(text: &str, max: usize) {
     assert!(text.ends_with("on a line of its own.\n"), "{text}");
     assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
     assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{feff}']));
+    let mut said = text.lines().filter(|line| !line.is_empty());
+    while let Some(line) = said.next() {
+        let is_title = line.starts_with("## ")
+            && line.contains("Intent") | line.contains("from ") | line.contains("Preload");
+        assert!(
+            !is_title
+                || said.next().is_some_and(
+                    |next| next.starts_with("<<<<< data ") || next.starts_with("Files ")
+                ),
+            "{line}"
+        );
+    }
     let mut open: Option<&str> = None;
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("<<<<< data ") {

@@ -80,7 +80,14 @@ fn every_kind(options: &[&str]) -> (Repo, Oid, Oid) {
     repo.link("changed.rs", "link");
     repo.link("changed.rs", "link-to-file");
     repo.write(b"odd \xff name\n\"x\"", "1\n");
+    repo.write("file-to-folder", "f\n");
+    repo.write("folder-to-file/a", "a\n");
+    repo.write("folder-to-file/b", "b\n");
     let old = repo.commit("old");
+    repo.remove("file-to-folder");
+    repo.write("file-to-folder/deep/x", "x\n");
+    std::fs::remove_dir_all(repo.path("folder-to-file")).unwrap();
+    repo.write("folder-to-file", "whole\n");
     let edited = numbered(0, 60)
         .replace("line 3 ", "line three ")
         .replace("line 7 ", "line seven ");

@@ -333,7 +333,7 @@ fn the_prompt_names_rules_bounds_and_brief() {
     given.brief = Some("Prove that login works.".to_owned());
     let prompt = given.build(&repo).unwrap().prompt;
     for words in [
-        "Never change `scripts/`, `arkaint.toml`, nor Git's configuration",
+        "Never change `scripts/`, `arkaint.toml`, and never Git's configuration",
         &format!("\n{}\n", crate::agent::COMPLETION_LINE),
         "\n# Profile: default\n\nBe careful.\n",
         "This run may change only paths that match `src/**`.",

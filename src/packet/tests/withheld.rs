@@ -69,6 +69,23 @@ fn either_side_of_a_rename() {
 }
 
 #[test]
+fn two_that_change_places() {
+    let repo = Repo::new();
+    repo.write(".env", DECOY);
+    repo.write("notes.txt", DECOY.replace("DECOY", "DECOY_N"));
+    let old = repo.commit("old");
+    repo.rename(".env", "x");
+    repo.rename("notes.txt", ".env");
+    repo.rename("x", "notes.txt");
+    let new = repo.commit("new");
+    withheld(
+        &repo,
+        &Given::new(history(&[old, new])).preload(&["*.txt"]),
+        1,
+    );
+}
+
+#[test]
 fn a_renamed_one_that_was_edited_split_or_buried() {
     let repo = Repo::new();
     repo.write(".env", DECOY);
@@ -97,29 +114,42 @@ fn a_renamed_one_that_was_edited_split_or_buried() {
 }
 
 #[test]
-fn among_too_many_paths_to_look_for_renames() {
+fn among_too_many_files_to_look_for_renames() {
     let repo = Repo::new();
-    repo.write(".env", DECOY);
-    for n in 0..500 {
-        repo.write(format!("src/f{n}"), format!("{n}\n"));
+    let mut stream = String::new();
+    for (mark, folder, env) in [(1, "old", ".env"), (2, "new", "a.txt")] {
+        let _ = writeln!(
+            stream,
+            "commit refs/heads/main\nmark :{mark}\ncommitter T <t@example.invalid> 170000000{mark} +0000\ndata 0"
+        );
+        let _ = writeln!(stream, "deleteall");
+        for n in 0..2500 {
+            let content = format!("{folder}\n{n}\n{n}\n{folder}\n");
+            let _ = writeln!(
+                stream,
+                "M 100644 inline {folder}/{n}\ndata {}\n{content}",
+                content.len()
+            );
+        }
+        let content = if mark == 1 {
+            DECOY.to_owned()
+        } else {
+            format!("{DECOY}one line more\n")
+        };
+        let _ = writeln!(
+            stream,
+            "M 100644 inline {env}\ndata {}\n{content}",
+            content.len()
+        );
     }
-    let old = repo.commit("old");
-    repo.rename(".env", "a.txt");
-    repo.write("a.txt", format!("{DECOY}one line more\n"));
-    for n in 0..500 {
-        repo.write(format!("src/f{n}"), format!("{n}+\n"));
-    }
-    let new = repo.commit("new");
-    let text = withheld(
-        &repo,
-        &Given::new(history(&[old, new])).preload(&["a.txt"]),
-        1,
-    );
+    repo.git_with(["fast-import", "--quiet"], stream.as_bytes());
+    let commits = [repo.rev("main~"), repo.rev("main")];
+    let text = withheld(&repo, &Given::new(history(&commits)).preload(&["a.txt"]), 1);
     assert!(
         text.contains("files that were renamed and edited show as deleted and new"),
         "{text}"
     );
-    assert!(text.contains("+one line more\n"));
+    assert!(text.contains("one line more\n"));
 }
 
 #[test]
