@@ -81,14 +81,6 @@ pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
     }
 }
 
-/// An agent's name in `arkaint.toml`, in records and on the terminal.
-pub(crate) fn word(name: AgentName) -> &'static str {
-    match name {
-        AgentName::Goose => "goose",
-        AgentName::Command => "command",
-    }
-}
-
 /// The version in what an agent printed when asked for it: ` 1.52.0`, `goose 1.52.0`, `v2.1 (build 7)`.
 pub(crate) fn version_of(printed: &str) -> Option<String> {
     let is_version = |word: &&str| {
@@ -206,23 +198,6 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Its name in records and on the terminal.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::NoOp => "no-op",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Capped => "capped",
-            Self::Killed => "killed",
-            Self::Unusable => "unusable",
-            Self::Limited => "limited",
-            Self::Unreachable => "unreachable",
-        }
-    }
-}
-
-impl Outcome {
-    /// As the ledger writes it.
-    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::NoOp => "no-op",

@@ -160,7 +160,7 @@ fn signature(tally: &Tally, launch: usize) -> Value {
 fn launch_value(launch: &Launch) -> Value {
     let run = &launch.heard.transcript;
     json!({
-        "log": launch.log, "agent": agent::word(launch.heard.agent()), "provider": run.provider, "model": run.model,
+        "log": launch.log, "agent": launch.heard.agent().as_str(), "provider": run.provider, "model": run.model,
         "outcome": launch.outcome, "reason": launch.reason, "trips": launch.trip.is_some(), "trip": launch.trip,
         "usage": run.usage, "cost_usd": run.cost_usd, "turns": run.turns, "tool_calls": run.tool_calls, "tool_failures": run.tool_failures,
         "completed": run.completed(),
@@ -224,7 +224,7 @@ fn print_launch(ui: &Ui, launch: &Launch, number: Option<usize>) {
         "agent     ",
         &format!(
             "{}, {model}, {} turns, {calls}, {used}",
-            agent::word(launch.heard.agent()),
+            launch.heard.agent().as_str(),
             run.turns
         ),
     );

@@ -68,7 +68,7 @@ pub(crate) fn run(pass: &Pass, task: &str, ui: &Ui) -> Result<(Exit, Value)> {
     scratch::prune(&pass.worktree, &pass.config.retention)?;
     list::prune(&pass.worktree, &pass.config.retention, &launched.run)?;
     let exit = exit(&launched);
-    let value = json!({"v": 1, "run": launched.run, "outcome": launched.judgement.outcome.name(), "reason": launched.reason, "findings": launched.findings, "exit": exit.code()});
+    let value = json!({"v": 1, "run": launched.run, "outcome": launched.judgement.outcome.word(), "reason": launched.reason, "findings": launched.findings, "exit": exit.code()});
     if exit == Exit::Done {
         ui.say(
             Tone::Good,

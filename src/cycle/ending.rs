@@ -252,7 +252,7 @@ fn ended(
 ) -> Ended {
     let json = json!({
         "v": 1, "cycle": open.id, "run": launched.run, "exit": exit.code(), "line": line, "launches": open.launches,
-        "outcome": launched.judgement.outcome.name(), "checkpoint": checkpoint, "tokens": open.tokens, "findings": launched.findings,
+        "outcome": launched.judgement.outcome.word(), "checkpoint": checkpoint, "tokens": open.tokens, "findings": launched.findings,
     });
     Ended {
         exit,

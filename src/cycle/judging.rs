@@ -85,7 +85,7 @@ pub(super) fn judge(
     }
     ui.say(
         tone(outcome),
-        format!("the agent ended: {} ({reason})", outcome.name()),
+        format!("the agent ended: {} ({reason})", outcome.word()),
     );
     if ran.swept > 0 {
         ui.say(
@@ -279,7 +279,7 @@ fn findings(
         ));
     }
     if outcome != Outcome::Done {
-        findings.push(format!("the launch ended as {}: {reason}", outcome.name()));
+        findings.push(format!("the launch ended as {}: {reason}", outcome.word()));
     }
     if ran.repeated {
         findings.push("the same call was made again and again with the same result".to_owned());

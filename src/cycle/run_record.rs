@@ -79,7 +79,7 @@ pub(super) fn of(
         "cost": spending::Cost::of(ran, &pass.config).to_json(),
         "seconds": ran.duration.as_secs_f64(),
         "exit": ran.code,
-        "outcome": facts.outcome.name(),
+        "outcome": facts.outcome.word(),
         "reason": facts.reason,
         "changed": facts.changed,
         "checks": checks_word(facts.checks),
