@@ -1,11 +1,11 @@
-//! How many tokens a text is to a model: counted with the o200k vocabulary, or estimated where nobody may wait. Other models count
+//! How many tokens a text is to a model: counted with the o200k vocabulary. Other models count
 //! differently: whoever shows a number names the unit.
 
 /// Text is counted in pieces up to this size: the splitter gives up on whitespace without end, and would take the program with it.
 const PIECE: usize = 32 * 1024;
 
 /// Tokens of `text` (o200k). The vocabulary (3.6 MB in the binary) is built on the first call, some tenths of a second: count beside
-/// other work, or not at all where [`estimate`] will do.
+/// other work.
 pub(crate) fn count(text: &str) -> usize {
     let vocabulary = tiktoken_rs::o200k_base_singleton();
     let (mut rest, mut tokens) = (text, 0);
@@ -15,11 +15,6 @@ pub(crate) fn count(text: &str) -> usize {
         rest = after;
     }
     tokens
-}
-
-/// Tokens that so many bytes are likely to be (median 2 % low, from 27 % low to 12 % high over packets).
-pub(crate) fn estimate(bytes: u64) -> u64 {
-    bytes.div_ceil(4)
 }
 
 /// Where the first piece ends: behind the last newline that no token crosses (nothing but a `/` is ever joined to a newline before it),
@@ -58,8 +53,6 @@ mod tests {
                 .encode_ordinary("<|endoftext|>")
                 .len()
         );
-        assert_eq!(estimate(0), 0);
-        assert_eq!(estimate(401), 101);
     }
 
     #[test]

@@ -10,8 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
 
-use super::transcript::REPEAT_LIMIT;
-use super::{AgentName, Launch, Stop, ToolUse, Transcript, Usage, adapter};
+use super::{Launch, REPEAT_LIMIT, Stop, ToolUse, Transcript, Usage, adapter};
 use crate::config::{self, Price};
 use crate::exit::Refusal;
 use crate::process::{self, Chunk, How, Identity, Lines, Spec, Stdin, StopSignal, Verdict};
@@ -71,6 +70,8 @@ pub(crate) struct AgentRun {
     pub stderr: String,
     /// Processes that it left behind and that were ended.
     pub swept: usize,
+    /// Processes that could not be ended.
+    pub left: usize,
 }
 
 /// The program that would be launched.
@@ -105,23 +106,17 @@ pub(crate) fn argv(agent: &config::Agent) -> Vec<String> {
 
 /// The version that the agent tells of itself, or `None`. Scripts of the `command` agent have none.
 pub(crate) fn version(agent: &config::Agent, dir: &Path) -> Option<String> {
-    if agent.name == AgentName::Command {
-        return None;
-    }
-    let launch = adapter(agent.name).launch(agent);
-    let env = environment(&launch, agent, "version", "");
+    let adapter = adapter(agent.name);
+    let env = environment(&adapter.launch(agent), agent, "version", "");
     let spec = Spec {
         wall: Some(Duration::from_secs(20)),
-        ..Spec::new([launch.argv[0].clone(), "--version".to_owned()], dir, env)
+        ..Spec::new(adapter.version(agent)?, dir, env)
     };
-    let said = process::capture(spec, None)
-        .ok()
-        .filter(|c| c.end.how == How::Exited(0))?
-        .output;
-    let word = said
-        .split_whitespace()
-        .find(|w| w.starts_with(|c: char| c.is_ascii_digit()))?;
-    Some(text::ellipsis(word, 64))
+    let said = process::capture(spec, None).ok()?;
+    if said.end.how != How::Exited(0) {
+        return None;
+    }
+    super::version_of(&said.output)
 }
 
 /// Launches the agent and reads its stream to the end. `started` learns the process before anything else happens; `used` gets every
@@ -217,6 +212,7 @@ pub(crate) fn run(
         log_cut,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
         swept: end.swept,
+        left: end.left,
     })
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{config, text};
 pub(crate) use config::AgentName;
-pub(crate) use transcript::{Last, REPEAT_LIMIT, Ran, Tokens, ToolUse, Transcript, Trouble};
+pub(crate) use transcript::{Last, REPEAT_LIMIT, ToolUse, Transcript, Trouble};
 
 /// The line that the prompt asks the model to end its last message with: the one sign of completion that is neither the agent's nor
 /// the provider's.
@@ -66,6 +66,10 @@ impl Launch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Terminate,
+    #[expect(
+        dead_code,
+        reason = "for agents that write their last result on SIGINT alone"
+    )]
     Interrupt,
 }
 

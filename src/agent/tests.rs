@@ -302,7 +302,7 @@ fn an_estimate_grows_with_every_call_and_gives_way_to_a_report() {
     }));
     assert_eq!(
         run.tokens(),
-        Tokens {
+        super::transcript::Tokens {
             total: 120,
             estimated: false
         }

@@ -22,7 +22,7 @@ pub(crate) fn into_worktree(
     super::verify(git, archive.commit)?;
     let base = match archive.base {
         Some(base) => git.worktree().tree_of(base)?,
-        None => repo.empty_tree().id,
+        None => git.worktree().empty_tree()?,
     };
     let mut wanted = git.changed_paths(base, archive.tree)?;
     if !paths.is_empty() {

@@ -114,8 +114,8 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
     let packet = packing::build(pass, task, None, None)?;
     let limits = run::limits(pass);
     let day = spending::today(&pass.worktree)?;
-    let argv = launch::argv(&config.agent);
-    let test = match &config.checkpoint.test {
+    let launched = launch::argv(&config.agent);
+    let checked_by = match &config.checkpoint.test {
         TestCommand::Unset => "not set".to_owned(),
         TestCommand::Declared => "none (test = false)".to_owned(),
         TestCommand::Run(command) => checks::shown(command),
@@ -124,7 +124,7 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
     let budget = &config.budget;
     if ui.is_json() {
         ui.json(&json!({
-            "v": 1, "branch": pass.branch, "task": task, "profile": pass.profile, "agent": config.agent.name.as_str(), "argv": argv, "test": test,
+            "v": 1, "branch": pass.branch, "task": task, "profile": pass.profile, "agent": config.agent.name.as_str(), "argv": launched, "test": checked_by,
             "red": args.red, "timeouts": {"agent": config.agent.timeout.as_secs(), "idle": config.agent.idle_timeout.as_secs(), "test": config.checkpoint.timeout.as_secs(), "commit": crate::config::COMMIT_TIMEOUT.as_secs()},
             "max_turns": config.agent.max_turns, "budget": {"run_usd": budget.run_usd, "run_tokens": budget.run_tokens, "day_usd": budget.day_usd, "day_tokens": budget.day_tokens, "log_bytes": budget.log_bytes},
             "today": {"runs": day.runs, "tokens": day.tokens, "usd": day.usd}, "packet_bytes": packet.piped().len(), "packet_max": config.packet.max_chars,
@@ -142,11 +142,14 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
         ("task", text::ellipsis(&text::visible_line(task), 200)),
         (
             "agent",
-            format!("{}: {}", config.agent.name.as_str(), argv.join(" ")),
+            format!("{}: {}", config.agent.name.as_str(), launched.join(" ")),
         ),
         (
             "tests",
-            format!("{test} (at most {})", minutes(config.checkpoint.timeout)),
+            format!(
+                "{checked_by} (at most {})",
+                minutes(config.checkpoint.timeout)
+            ),
         ),
         (
             "deadlines",

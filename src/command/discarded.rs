@@ -81,11 +81,15 @@ fn time(archive: &Archive) -> String {
 
 /// The paths that an archive changed against the commit that it was made on.
 fn changed(worktree: &Worktree, archive: &Archive) -> Result<Vec<crate::git::Changed>> {
-    let base = match archive.base {
-        Some(base) => worktree.tree_of(base)?,
-        None => worktree.repo()?.empty_tree().id,
-    };
-    worktree.changed_files(base, archive.tree)
+    worktree.changed_files(base_tree(worktree, archive)?, archive.tree)
+}
+
+/// The tree that an archive is compared with.
+fn base_tree(worktree: &Worktree, archive: &Archive) -> Result<crate::git::Oid> {
+    match archive.base {
+        Some(base) => worktree.tree_of(base),
+        None => worktree.empty_tree(),
+    }
 }
 
 fn show(worktree: &Worktree, id: &str, ui: &Ui) -> Result<Exit> {
@@ -125,10 +129,7 @@ fn show(worktree: &Worktree, id: &str, ui: &Ui) -> Result<Exit> {
 
 fn diff(worktree: &Worktree, id: &str, ui: &Ui) -> Result<Exit> {
     let archive = list::find(worktree, id)?;
-    let base = archive.base.map_or_else(
-        || worktree.repo().map(|r| r.empty_tree().id),
-        |b| worktree.tree_of(b),
-    )?;
+    let base = base_tree(worktree, &archive)?;
     let patch = worktree
         .git()
         .call([

@@ -79,10 +79,8 @@ fn about(checkpoint: &Checkpoint, at_head: bool) -> Value {
 fn show(facts: &Value, ui: &Ui) {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let row = |name: &str, value: String| {
-        ui.out(format!(
-            "{name:<12} {}",
-            text::ellipsis(&text::visible_line(&value), 400)
-        ))
+        let value = text::ellipsis(&text::visible_line(&value), 400);
+        ui.out(format!("{name:<12} {value}"));
     };
     let branch = facts["branch"]
         .as_str()

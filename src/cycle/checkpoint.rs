@@ -74,7 +74,7 @@ fn accept(verdict: &Verdict, ui: &Ui) -> Result<Status> {
         Verdict::Red(reds) | Verdict::Flaky(reds) => {
             for red in reds {
                 if !ui.is_talkative() {
-                    ui.warn(format!("{}\n{}", red.line(), red.tail(20)));
+                    ui.warn(format!("{}\n{}", red.line(), red.run.tail(20)));
                 }
             }
             let what = reds

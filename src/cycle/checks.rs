@@ -39,30 +39,15 @@ pub(crate) enum Verdict {
 /// One check that failed.
 #[derive(Debug)]
 pub(crate) struct Red {
-    pub kind: CheckKind,
-    /// How it ended, one line: `exit 101`.
-    pub how: String,
-    /// What it printed, bounded.
-    pub output: String,
+    pub run: CheckRun,
     /// Why it failed, a signature a cause.
     pub signatures: Vec<Signature>,
 }
 
 impl Red {
-    fn of(run: CheckRun, command: Option<&str>) -> Self {
-        let signatures = signature::from_output(command, &run.output);
-        Self {
-            kind: run.kind,
-            how: run.how,
-            output: run.output,
-            signatures,
-        }
-    }
-
-    /// The last lines of the output.
-    pub(crate) fn tail(&self, lines: usize) -> String {
-        let all: Vec<&str> = self.output.trim_end().lines().collect();
-        all[all.len().saturating_sub(lines)..].join("\n")
+    fn of(run: CheckRun, command: &str) -> Self {
+        let signatures = signature::from_output(Some(command), &run.output);
+        Self { run, signatures }
     }
 
     /// `tests failed (exit 101): the_test`.
@@ -92,8 +77,8 @@ impl Red {
         };
         text::visible_line(&format!(
             "{} failed ({}){names}",
-            plural(self.kind),
-            self.how
+            plural(self.run.kind),
+            self.run.how
         ))
     }
 }
@@ -277,6 +262,17 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
         )
         .into());
     }
+    ui.detail(format!(
+        "{} took {:.1} s",
+        plural(kind),
+        run.duration.as_secs_f64()
+    ));
+    if run.swept > 0 {
+        ui.detail(format!(
+            "{} processes that they left behind were ended",
+            run.swept
+        ));
+    }
     if let Some(nothing) = run.ran_nothing
         && kind == CheckKind::Test
     {
@@ -284,7 +280,7 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
             "the test command ran no test ({nothing})"
         ))));
     }
-    Ok((!run.passed).then(|| Failure::Red(Red::of(run, Some(&shown)))))
+    Ok((!run.passed).then(|| Failure::Red(Red::of(run, &shown))))
 }
 
 fn changed(pass: &Pass, from: Oid, to: Oid) -> Result<Vec<String>> {

@@ -93,6 +93,12 @@ pub(super) fn judge(
             format!("{} processes that it left behind were ended", ran.swept),
         );
     }
+    if ran.left > 0 {
+        ui.warn(format!(
+            "{} processes of the run could not be ended",
+            ran.left
+        ));
+    }
     if ran.log_cut > 0 {
         ui.warn(format!(
             "the log is capped at {}: {} of the stream are not in it",
@@ -155,13 +161,17 @@ pub(super) fn judge(
         records.extend(failures.map(|s| run_record::failure(&evidence.run, open, red, s)));
     }
     if let Some(score) = score.as_ref().filter(|s| s.alarms(scale.threshold)) {
-        records.push(run_record::decay(&evidence.run, open, scale.to_json(score)));
+        records.push(run_record::decay(
+            &evidence.run,
+            open,
+            &scale.to_json(score),
+        ));
         ui.warn("what the run did is far from its task (git arkaint explain shows why)");
     }
     notes::append(&pass.worktree, open.on, &records)?;
     run_record::project(pass, &records)?;
     let trip = trips.checks.clone().or_else(|| trips.tools.clone());
-    let output = reds.first().map(|red| red.tail(120));
+    let output = reds.first().map(|red| red.run.tail(120));
     let said = said(&ran.transcript);
     Ok(Launched {
         judgement: Judgement {

@@ -164,7 +164,7 @@ fn start_red(pass: &Pass, mut open: Open, reds: &[checks::Red], ui: &Ui) -> Resu
         .iter()
         .map(|red| format!("{}: this is where the work starts", red.line()))
         .collect();
-    let output = reds.first().map(|red| red.tail(120));
+    let output = reds.first().map(|red| red.run.tail(120));
     Ok((
         open,
         Next {

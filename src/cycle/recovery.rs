@@ -20,11 +20,12 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
     };
     match entry {
         Entry::Launch { run, child } => {
+            let alive = child.still_runs();
             let ended = process::kill_tree(Some(&child), &run).context("ending what still runs")?;
-            let what = if ended > 0 {
-                format!(" and {ended} of its processes still ran: ended")
-            } else {
-                String::new()
+            let what = match (alive, ended) {
+                (_, 0) => String::new(),
+                (true, ended) => format!("; the agent still ran: {ended} processes were ended"),
+                (false, ended) => format!("; {ended} of its processes still ran: ended"),
             };
             ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
             keep_what_is_there(pass, &run, ui)?;

@@ -145,11 +145,11 @@ fn sha256(text: &str) -> String {
 pub(super) fn failure(run: &str, open: &Open, red: &Red, signature: &Signature) -> Record {
     Record::new(
         Kind::Failure,
-        json!({"run": run, "cycle": open.id, "check": checks::name(red.kind), "how": red.how, "signature": signature.hash, "label": signature.label, "line": signature.raw}),
+        json!({"run": run, "cycle": open.id, "check": checks::name(red.run.kind), "how": red.run.how, "signature": signature.hash, "label": signature.label, "line": signature.raw}),
     )
 }
 
-pub(super) fn decay(run: &str, open: &Open, evidence: Value) -> Record {
+pub(super) fn decay(run: &str, open: &Open, evidence: &Value) -> Record {
     Record::new(
         Kind::Decay,
         json!({"mode": 1, "name": "context-drift", "run": run, "cycle": open.id, "evidence": evidence}),

@@ -51,6 +51,9 @@ pub(crate) struct Output {
     pub code: Option<i32>,
 }
 
+/// argv, environment, folder and input of a call.
+pub(crate) type Parts = (Vec<OsString>, Vec<(OsString, OsString)>, PathBuf, Vec<u8>);
+
 /// A git call being put together.
 pub(crate) struct Call {
     pub(super) args: Vec<OsString>,
@@ -98,7 +101,7 @@ impl Call {
     }
 
     /// The argv, for a supervisor that runs the call with a deadline.
-    pub(crate) fn into_parts(self) -> (Vec<OsString>, Vec<(OsString, OsString)>, PathBuf, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> Parts {
         let mut argv = vec![program().to_owned()];
         argv.extend(self.args);
         (argv, self.env, self.dir, self.stdin)

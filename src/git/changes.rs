@@ -277,7 +277,7 @@ impl Visit for Visitor {
                                 id: oid,
                                 mode: after,
                             }),
-                        })
+                        });
                     });
                     return ControlFlow::Continue(());
                 }

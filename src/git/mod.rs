@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
-pub(crate) use call::{Call, Output, Trusted};
+pub(crate) use call::{Call, Trusted};
 pub(crate) use content::Content;
 pub(crate) use tree_diff::Changed;
 

@@ -106,9 +106,10 @@ pub(crate) fn read(worktree: &Worktree, commit: Oid) -> Result<Option<Checkpoint
         &block["Arkaint-Prev"],
     )?;
     if checkpoint.fault.is_none() {
+        let name = commit.to_string();
         checkpoint.proven = notes::on_commit(worktree, commit)?.iter().any(|r| {
             r.is(Kind::Checkpoint)
-                && r.str("commit") == commit.to_string()
+                && r.str("commit") == name
                 && r.str("state") == checkpoint.state_hash
         });
     }

@@ -248,7 +248,10 @@ mod tests {
     #[test]
     fn a_long_output_keeps_its_end_and_the_findings_their_beginning() {
         let findings: Vec<_> = (0..200).map(|n| format!("finding {n}")).collect();
-        let output = (0..2000).map(|n| format!("line {n}\n")).collect::<String>();
+        let output = (0..2000)
+            .map(|n| format!("line {n}"))
+            .collect::<Vec<_>>()
+            .join("\n");
         let instruction = fix_round(&findings, Some(&output));
         for max in (instruction.least()..8000).step_by(97) {
             let (text, cut) = instruction.render(max, &plain);

@@ -117,6 +117,10 @@ mod tests {
         );
     }
 
+    fn redact(text: &str) -> Cow<'_, str> {
+        Cow::Owned(text.replace("SECRET-0123456789", "[REDACTED]"))
+    }
+
     #[test]
     fn a_secret_across_the_cut_is_seen_whole_by_the_redactor() {
         let mut text = b"head\n+".to_vec();
@@ -126,9 +130,6 @@ mod tests {
             bytes: text.len(),
             text,
         }];
-        fn redact(text: &str) -> Cow<'_, str> {
-            Cow::Owned(text.replace("SECRET-0123456789", "[REDACTED]"))
-        }
         for max in 1400..1620 {
             assert!(!body(&patches, max, &redact).0.contains("SECRET"), "{max}");
         }

@@ -26,7 +26,6 @@ use crate::git::patch::Comparer;
 use crate::git::{Oid, Worktree};
 
 pub(crate) use instruction::Instruction;
-pub(crate) use prompt::COMPLETION;
 
 use payload::Payload;
 use survey::Survey;

@@ -118,10 +118,10 @@ fn row(change: &Change, look: &Look, sensitive: bool) -> String {
         }) => {}
         Look::Compared(Content::Lines { added, removed }) => say(&format!("+{added} -{removed}")),
         Look::Compared(Content::Binary { old, new }) => {
-            say(&format!("binary {}", sizes(*old, *new)))
+            say(&format!("binary {}", sizes(*old, *new)));
         }
         Look::Compared(Content::Large { old, new }) => {
-            say(&format!("too large to compare {}", sizes(*old, *new)))
+            say(&format!("too large to compare {}", sizes(*old, *new)));
         }
         Look::Compared(Content::Submodule) => say("submodule"),
         Look::Unreadable => say("content not readable in this clone"),

@@ -16,11 +16,11 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use capture::{Captured, HeadTail, Tee, capture};
+pub(crate) use capture::{HeadTail, capture};
 pub(crate) use crash::kill_tree;
 pub(crate) use identity::Identity;
 pub(crate) use lines::{Line, Lines};
-pub(crate) use signals::{Watch, interrupted, watch_signals};
+pub(crate) use signals::{interrupted, watch_signals};
 pub(crate) use supervise::run;
 
 /// What to launch, with what, and for how long.
@@ -72,6 +72,10 @@ pub(crate) enum Stdin {
     Null,
     /// Written as fast as the child reads; a child that never reads, or closes early, is no error.
     Bytes(Vec<u8>),
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for input that is too large to hold")
+    )]
     File(File),
 }
 

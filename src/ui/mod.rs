@@ -11,6 +11,7 @@ use crate::cli::Color;
 use crate::{secret, text};
 
 /// The printer: one per process.
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
 #[derive(Clone, Debug)]
 pub(crate) struct Ui {
     quiet: bool,
@@ -31,6 +32,7 @@ pub(crate) enum Tone {
     Dim,
 }
 
+#[allow(clippy::unused_self)] // one printer, one way to print
 impl Ui {
     pub(crate) fn new(quiet: bool, verbose: bool, json: bool, color: Color) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());

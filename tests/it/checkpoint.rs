@@ -1,7 +1,7 @@
 //! Checkpoints: only a tested state is committed, what is committed is what was tested, and git itself reads what they say.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::sandbox::{Ran, Sandbox};
 
@@ -500,7 +500,8 @@ fn thin_binaries_are_the_same_program() {
         );
     }
     sandbox.write("a.txt", "a\n");
-    let ran: Ran = Command::from(sandbox.command("git"))
+    let ran: Ran = sandbox
+        .command("git")
         .args(["arkaint-checkpoint", "-m", "by git itself"])
         .output()
         .unwrap()

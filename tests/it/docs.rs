@@ -46,6 +46,7 @@ fn told(text: &str) -> Vec<String> {
 #[track_caller]
 fn check(name: &str, text: &str, helps: &BTreeMap<String, String>) -> BTreeSet<String> {
     let flag = Regex::new(r"(?:^|\s)(--[a-z-]+|-[a-zA-Z])\b").unwrap();
+    let quotes = Regex::new("\"[^\"]*\"").unwrap();
     let mut verbs = BTreeSet::new();
     for call in told(text) {
         let words: Vec<&str> = call.split([' ', ',']).collect();
@@ -57,7 +58,7 @@ fn check(name: &str, text: &str, helps: &BTreeMap<String, String>) -> BTreeSet<S
         let help = helps
             .get(&verb)
             .unwrap_or_else(|| panic!("{name} tells of `git arkaint {call}`: no such verb"));
-        let quoted = Regex::new("\"[^\"]*\"").unwrap().replace_all(&call, "");
+        let quoted = quotes.replace_all(&call, "");
         for found in flag.captures_iter(&quoted) {
             let known = Regex::new(&format!(r"(?m)(^|[\s,]){}\b", &found[1]))
                 .unwrap()

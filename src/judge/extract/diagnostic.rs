@@ -1,11 +1,10 @@
 //! What compilers, linkers and linters complain about: file, code and message, without the position. Warnings and notes are no causes.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Cause, noise, regex};
+use super::{Cause, regex, rustc};
 use crate::judge::normalise;
 use crate::judge::signature::Kind;
 
@@ -60,7 +59,7 @@ static PLACELESS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 pub(super) fn read(lines: &[&str]) -> Vec<Cause> {
-    let mut out = rustc(lines);
+    let mut out = rustc::read(lines);
     out.extend(eslint(lines));
     out.extend(shellcheck(lines));
     for line in lines
@@ -92,7 +91,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Cause> {
     out
 }
 
-fn cause(path: &str, code: &str, message: &str, raw: &str) -> Cause {
+pub(super) fn cause(path: &str, code: &str, message: &str, raw: &str) -> Cause {
     let file = normalise::file(path);
     let message = normalise::message(message.trim_end_matches([' ', '.']));
     let what = [code, message.as_str()]
@@ -108,73 +107,6 @@ fn cause(path: &str, code: &str, message: &str, raw: &str) -> Cause {
     };
     let label = crate::text::ellipsis(&key, 120);
     Cause::new(Kind::Diagnostic, key, label, raw).origin(path)
-}
-
-/// rustc and clippy in full (Ruff prints the same way): head, place and the label under the first mark belong together. The short form has all three on one line.
-fn rustc(lines: &[&str]) -> Vec<Cause> {
-    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"^(?:error(?:\[(?P<code>E\d+)\])?: |(?P<rule>[A-Z]{1,5}\d{2,5}) (?:\[\*\] )?)(?P<message>.+)$",
-        )
-    });
-    static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*--> (?P<path>\S+?):\d+:\d+$"));
-    static LABEL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*\|.*\^+ (?P<label>[^\s|].*)$"));
-    static TARGET: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"^error: could not compile `.+?` \((?P<target>.+?)\) due to"));
-    let targets: Vec<&str> = lines
-        .iter()
-        .filter_map(|line| TARGET.captures(line).and_then(|found| found.name("target")))
-        .map(|target| target.as_str())
-        .collect();
-    let tests_only = !targets.is_empty() && targets.iter().all(|target| target.contains("test"));
-    let mut out = BTreeMap::new();
-    for (at, line) in lines.iter().enumerate() {
-        let Some(head) = HEAD.captures(line).filter(|_| !noise::is(line)) else {
-            continue;
-        };
-        let block: Vec<&str> = lines[at + 1..]
-            .iter()
-            .take(40)
-            .take_while(|line| !line.is_empty() && !HEAD.is_match(line))
-            .copied()
-            .collect();
-        let code = head
-            .name("code")
-            .or(head.name("rule"))
-            .map_or("", |code| code.as_str());
-        let path = block
-            .iter()
-            .find_map(|line| PLACE.captures(line))
-            .map_or("", |found| found.extract::<1>().1[0])
-            .to_owned();
-        if path.is_empty() && head.name("rule").is_some() {
-            continue;
-        }
-        // Ruff's label repeats its help.
-        let label = block
-            .iter()
-            .find_map(|line| LABEL.captures(line))
-            .filter(|_| head.name("rule").is_none())
-            .map(|found| found["label"].to_owned());
-        let message = label.map_or_else(
-            || head["message"].to_owned(),
-            |label| format!("{}: {label}", &head["message"]),
-        );
-        let mut cause = cause(&path, code, &message, line);
-        if !path.is_empty() {
-            cause.raw = format!("{} --> {path}", cause.raw);
-        }
-        cause.tests_only = tests_only;
-        // A library is built again for its tests and complains again.
-        out.entry((
-            cause.key.clone(),
-            block.first().copied().unwrap_or("").to_owned(),
-        ))
-        .or_insert((at, cause));
-    }
-    let mut found: Vec<(usize, Cause)> = out.into_values().collect();
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, cause)| cause).collect()
 }
 
 /// ESLint, stylelint, standard: the file on a line of its own, its problems indented below.

@@ -8,6 +8,7 @@ mod noise;
 mod remainder;
 mod rules;
 mod runs;
+mod rustc;
 mod sections;
 #[cfg(test)]
 mod tests;

@@ -79,6 +79,23 @@ fn clippy_and_rustc() {
             "diagnostic lib.rs: E0277 the trait bound `A: Copy` is not satisfied: the trait `Copy` is not implemented for `A`",
         ],
     );
+    // In full and in the short form, with the label behind its mark, below it, and without one.
+    for (full, short) in [
+        (
+            "error[E0502]: cannot borrow `v` as mutable because it is also borrowed as immutable\n --> src/a.rs:2:45\n  |\n2 |     let a = &v[0]; v.push(2); show(a);\n  |              -     ^^^^^^^^^      - immutable borrow later used here\n  |              |     |\n  |              |     mutable borrow occurs here\n  |              immutable borrow occurs here\n\n",
+            "src/a.rs:9:45: error[E0502]: cannot borrow `v` as mutable because it is also borrowed as immutable: mutable borrow occurs here\n",
+        ),
+        (
+            "error[E0308]: mismatched types\n --> src/a.rs:3:24\n  |\n3 |     let t: String = a;\n  |            ------   ^ expected `String`, found `i64`\n  |            |\n  |            expected due to this\n\n",
+            "src/a.rs:1:2: error[E0308]: mismatched types: expected `String`, found `i64`\n",
+        ),
+        (
+            "error[E0369]: cannot add `S` to `S`\n --> src/a.rs:5:24\n  |\n5 |     a + b\n  |     - ^ - S\n  |     |\n  |     S\n  |\nnote: an implementation of `Add` might be missing\n --> src/a.rs:1:1\n  |\n1 | pub struct S;\n  | ^^^^^^^^^^^^ must implement `Add`\n\n",
+            "src/a.rs:5:24: error[E0369]: cannot add `S` to `S`\n",
+        ),
+    ] {
+        assert_eq!(causes(full), causes(short));
+    }
     reads(
         "warning: unused variable: `x`\n --> src/lib.rs:2:9\n\nerror: linking with `cc` failed: exit status: 1\n  = note: /usr/bin/ld: /tmp/rustcAb12/a.o: in function `main':\n          undefined reference to `zlib_init'\n",
         &[

@@ -44,7 +44,7 @@ fn git_patch(repo: &Repo, old: Oid, new: Oid) -> String {
             Some(end) => kept.push_str(&line[..end + 6]),
             // git ends names with spaces by a tab, for the sake of `patch`.
             None if line.starts_with("--- ") || line.starts_with("+++ ") => {
-                kept.push_str(line.trim_end_matches('\t'))
+                kept.push_str(line.trim_end_matches('\t'));
             }
             None => kept.push_str(line),
         }

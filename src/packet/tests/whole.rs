@@ -334,7 +334,7 @@ fn the_prompt_names_rules_bounds_and_brief() {
     let prompt = given.build(&repo).unwrap().prompt;
     for words in [
         "Never change `scripts/`, `arkaint.toml`, nor Git's configuration",
-        &format!("\n{COMPLETION}\n"),
+        &format!("\n{}\n", crate::agent::COMPLETION_LINE),
         "\n# Profile: default\n\nBe careful.\n",
         "This run may change only paths that match `src/**`.",
         "This run must not change paths that match `*.lock`.",
