@@ -197,6 +197,7 @@ fn without(git: &Hardened<'_>, tree: Oid, paths: &[Vec<u8>]) -> Result<Oid> {
 pub(crate) fn install_index(worktree: &git::Worktree, from: &Path) -> Result<()> {
     let index = worktree.git_dir().join("index");
     let bytes = fs::read(from).context("reading the private index")?;
+    let dated = fs::metadata(from).and_then(|meta| meta.modified());
     if fs::read(&index).is_ok_and(|now| now == bytes) {
         return Ok(());
     }
@@ -204,7 +205,8 @@ pub(crate) fn install_index(worktree: &git::Worktree, from: &Path) -> Result<()>
     let mut file = git::lock_file(&lock)?;
     let written = file
         .write_all(&bytes)
-        .and_then(|()| file.sync_all())
+        // As old as it was: see `state::copy_index`.
+        .and_then(|()| file.set_modified(dated?))
         .and_then(|()| fs::rename(&lock, &index));
     if written.is_err() {
         let _ = fs::remove_file(&lock);
@@ -268,7 +270,7 @@ fn compare(
     stay: &[Vec<u8>],
 ) -> Result<Vec<String>> {
     let scratch = git.index().with_extension("compare");
-    fs::copy(git.index(), &scratch).context("copying the private index")?;
+    state::copy_index(&git.index(), &scratch)?;
     let compared = git.content_tree(&scratch, attributes);
     let _ = fs::remove_file(&scratch);
     let tree = compared

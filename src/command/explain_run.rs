@@ -35,11 +35,12 @@ pub(super) fn run(global: &Global, args: &Explain, ui: &Ui) -> Result<Exit> {
         )
         .into());
     }
-    one(
-        &gate::open(global.dir.as_deref())?,
-        args.what.first().map(String::as_str),
-        ui,
-    )
+    let id = args.what.first().map(String::as_str);
+    match (gate::open(global.dir.as_deref()), id) {
+        (Ok(worktree), id) => one(&worktree, id, ui),
+        (Err(_), Some(word)) => Err(no_such(word)),
+        (Err(error), None) => Err(error),
+    }
 }
 
 fn one(worktree: &Worktree, id: Option<&str>, ui: &Ui) -> Result<Exit> {
@@ -50,10 +51,10 @@ fn one(worktree: &Worktree, id: Option<&str>, ui: &Ui) -> Result<Exit> {
     let wanted =
         |record: &&Record| record.is(Kind::Run) && id.is_none_or(|id| record.id().starts_with(id));
     let Some(run) = all.iter().rev().find(wanted) else {
-        let cause = id.map_or("the ledger has no run".to_owned(), |id| {
-            format!("{id} is neither a file nor a run of the ledger")
-        });
-        return Err(Refusal::new(cause, "git arkaint log --kind run").into());
+        return Err(id.map_or_else(
+            || Refusal::new("the ledger has no run", "git arkaint cycle \"what to do\"").into(),
+            no_such,
+        ));
     };
     let of_run = |kind: Kind| {
         all.iter()
@@ -154,6 +155,11 @@ fn one(worktree: &Worktree, id: Option<&str>, ui: &Ui) -> Result<Exit> {
         &log.map(|l| l.display().to_string()).unwrap_or_default(),
     );
     Ok(Exit::Done)
+}
+
+fn no_such(word: &str) -> anyhow::Error {
+    let cause = format!("no such log or run: {word}");
+    Refusal::new(cause, "git arkaint log --kind run").into()
 }
 
 fn drift_word(drift: &Value) -> String {

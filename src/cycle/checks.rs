@@ -8,7 +8,7 @@ use crate::archive::rollback;
 use crate::config::{CommandLine, TestCommand};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid};
+use crate::git::{Content, Oid, state};
 use crate::judge::check::{self, Check, CheckKind, CheckRun};
 use crate::judge::{Signature, signature};
 use crate::text;
@@ -126,7 +126,7 @@ fn seed(pass: &Pass) -> Result<PathBuf> {
     let index = index(pass);
     let theirs = pass.worktree.git_dir().join("index");
     if theirs.exists() {
-        std::fs::copy(&theirs, &index).context("copying the index")?;
+        state::copy_index(&theirs, &index)?;
     } else if index.exists() {
         std::fs::remove_file(&index).context("clearing the private index")?;
     }
@@ -145,7 +145,7 @@ pub(crate) fn run(pass: &Pass, care: Care, known_green: Option<Oid>, ui: &Ui) ->
     }
     for again in [false, true] {
         let mut reds = once(pass, care, ui)?;
-        if reds.is_empty() || care.twice {
+        if (reds.is_empty() || care.twice) && !pass.worktree.git().is_as_staged(&index, &content)? {
             let after = pass.worktree.git().content_tree(&index)?;
             if after.tree != content.tree {
                 let paths = changed(pass, content.tree, after.tree)?;

@@ -12,6 +12,7 @@ use crate::archive::{self, Order};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
+use crate::git::state;
 use crate::journal::Target;
 use crate::judge::Breaker;
 use crate::ledger::record;
@@ -140,7 +141,7 @@ fn start_red(pass: &Pass, mut open: Open, reds: &[checks::Red], ui: &Ui) -> Resu
     let index = pass.worktree.state_dir().join("index.start");
     let theirs = pass.worktree.git_dir().join("index");
     let index = if theirs.exists() {
-        std::fs::copy(&theirs, &index).context("keeping the index")?;
+        state::copy_index(&theirs, &index)?;
         Some(index)
     } else {
         None

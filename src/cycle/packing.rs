@@ -33,13 +33,8 @@ pub(crate) fn of(
 ) -> Result<Packet> {
     let head = worktree.head()?.context("HEAD has no commit")?;
     // An invalid one is shown to people (`log`), never to a model: its words are anybody's.
-    let found = walk::checkpoints(worktree, head, 6)?;
-    let history: Vec<Shown> = found
-        .iter()
-        .filter(|c| c.fault.is_none())
-        .take(3)
-        .map(shown)
-        .collect();
+    let found = walk::valid(worktree, head, 3)?;
+    let history: Vec<Shown> = found.iter().map(shown).collect();
     let base = if history.len() == 1 {
         branch_point(worktree, history[0].commit)?
     } else {

@@ -33,6 +33,37 @@ impl<'a> Trusted<'a> {
 }
 
 impl Trusted<'_> {
+    /// Does the worktree still hold what was staged into `index`? One look that writes nothing; when it says no, staging again says what.
+    pub(crate) fn is_as_staged(
+        self,
+        index: &std::path::Path,
+        content: &super::Content,
+    ) -> Result<bool> {
+        let listed = self
+            .call([
+                "status",
+                "--porcelain",
+                "-z",
+                "--no-renames",
+                "--untracked-files=all",
+            ])
+            .env("GIT_INDEX_FILE", index)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .bytes()
+            .context("looking at the worktree again")?;
+        Ok(listed
+            .split(|b| *b == 0)
+            .filter(|entry| entry.len() > 3)
+            .all(|entry| {
+                let (state, path) = (&entry[..2], &entry[3..]);
+                let path = path.strip_suffix(b"/").unwrap_or(path);
+                // Staged and untouched since, or never part of the content.
+                (state[1] == b' ')
+                    || content.nested.iter().any(|n| n == path)
+                    || super::content::is_ours(path)
+            }))
+    }
+
     /// The content tree, staged into `index` with the user's own filters and attributes.
     pub(crate) fn content_tree(self, index: &std::path::Path) -> Result<super::Content> {
         super::content::stage(self.worktree, &|args| {

@@ -18,6 +18,14 @@ pub(crate) struct Content {
 /// Our own folders at the root: never content, even where somebody tracks them.
 const OURS: [&str; 2] = [".arkaint", ".ak-loop"];
 
+/// Is this path one of our folders, or below one?
+pub(super) fn is_ours(path: &[u8]) -> bool {
+    OURS.iter().any(|name| {
+        path.strip_prefix(name.as_bytes())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    })
+}
+
 /// Brings an index up to what is on disk: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
 /// repositories. `git` starts a call that names the index.
 ///

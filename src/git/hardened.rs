@@ -153,7 +153,7 @@ impl<'a> Hardened<'a> {
             return self.call(Attributes::Raw, ["read-tree", "--empty"]).run();
         }
         let fresh = ours.with_extension("new");
-        fs::copy(&theirs, &fresh).context("copying the index")?;
+        super::state::copy_index(&theirs, &fresh)?;
         fs::rename(&fresh, &ours).context("copying the index")?;
         let tags = self
             .call(Attributes::Raw, ["ls-files", "-v", "-z"])

@@ -30,6 +30,21 @@ pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
+/// Copies an index file with its time: git reads a file again that may have changed in the second in which the index was written, and a
+/// younger copy would hide such a change.
+pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<()> {
+    let shown = || format!("copying {}", from.display());
+    let written = fs::metadata(from)
+        .and_then(|meta| meta.modified())
+        .with_context(shown)?;
+    fs::copy(from, to).with_context(shown)?;
+    File::options()
+        .write(true)
+        .open(to)
+        .and_then(|copy| copy.set_modified(written))
+        .with_context(shown)
+}
+
 /// Removes the file; it need not be there.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {

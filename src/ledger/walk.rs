@@ -18,6 +18,16 @@ pub(crate) fn checkpoints(worktree: &Worktree, from: Oid, most: usize) -> Result
     Ok(found)
 }
 
+/// The newest `most` checkpoints on the first-parent line of `from` that hold by their own trailers, newest first. Stops at the last of them.
+pub(crate) fn valid(worktree: &Worktree, from: Oid, most: usize) -> Result<Vec<Checkpoint>> {
+    let mut found = Vec::new();
+    each(worktree, from, |commit| {
+        found.extend(checkpoint::read(worktree, commit)?.filter(|c| c.fault.is_none()));
+        Ok(found.len() < most)
+    })?;
+    Ok(found)
+}
+
 /// The newest checkpoint on the first-parent line of `from` that can be relied on.
 pub(crate) fn last_stable(worktree: &Worktree, from: Oid) -> Result<Option<Checkpoint>> {
     let mut found = None;
@@ -30,12 +40,7 @@ pub(crate) fn last_stable(worktree: &Worktree, from: Oid) -> Result<Option<Check
 
 /// The newest checkpoint on the first-parent line of `from` that holds by its own trailers, whether the ledger knows it or not.
 pub(crate) fn last_valid(worktree: &Worktree, from: Oid) -> Result<Option<Checkpoint>> {
-    let mut found = None;
-    each(worktree, from, |commit| {
-        found = checkpoint::read(worktree, commit)?.filter(|c| c.fault.is_none());
-        Ok(found.is_none())
-    })?;
-    Ok(found)
+    Ok(valid(worktree, from, 1)?.pop())
 }
 
 /// Calls `visit` with each commit on the first-parent line that could be a checkpoint, until it answers false.

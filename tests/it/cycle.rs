@@ -711,12 +711,14 @@ fn budgets_end_a_run_on_the_live_stream_and_refuse_the_next() {
         ran.stderr
     );
     assert!(records(&sandbox, "rollback").is_empty());
-    let sandbox = world_with(
-        GREEN,
-        "echo $launch > work.txt; finish done",
-        "[budget]\nday_tokens = 100",
-    );
+    let sandbox = world(GREEN, "echo $launch > work.txt; finish done");
     cycle(&sandbox).expect(0);
+    let toml = sandbox.read("arkaint.toml");
+    sandbox.write(
+        "arkaint.toml",
+        &format!("{toml}\n[budget]\nday_tokens = 100\n"),
+    );
+    sandbox.commit_all("few tokens a day");
     let before = launches(&sandbox);
     let ran = cycle(&sandbox).expect(5);
     assert!(

@@ -45,6 +45,14 @@ pub(super) fn sums_up(text: &str) -> bool {
         "spec", "specs", "status", "step", "success", "suite", "suites", "summary", "task", "tasks", "test", "testing", "tests", "the", "there", "total", "unit", "verdict",
         "was", "were", "with", "at",
     ];
+    // `test_a` and `suite::all` are names, whatever words they are made of.
+    let is_name = |word: &str| {
+        let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
+        inner.contains(['_', '/', '.']) || inner.contains("::")
+    };
+    if text.split_whitespace().any(is_name) {
+        return false;
+    }
     let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
