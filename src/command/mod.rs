@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::cli::{Cli, Color, Verb};
+use crate::cli::{Cli, Verb};
 use crate::exit::{Exit, Refusal};
 use crate::gate;
 use crate::ui::Ui;
@@ -55,7 +55,9 @@ pub fn main() -> ExitCode {
 }
 
 /// The thin binaries: hands `git-arkaint-VERB ARGS` over to the `git-arkaint` beside it as `VERB ARGS`, so that both are one program.
+/// It uses no room of the house, not even the printer: what it names is linked into each of the three.
 pub fn exec_verb(verb: &str) -> ExitCode {
+    use std::io::Write;
     use std::os::unix::process::CommandExt;
     let beside = std::env::current_exe()
         .ok()
@@ -66,10 +68,10 @@ pub fn exec_verb(verb: &str) -> ExitCode {
         .arg(verb)
         .args(std::env::args_os().skip(1))
         .exec();
-    let ui = Ui::new(false, false, false, Color::Auto);
-    ui.error(
-        &format!("starting {}: {error}", program.display()),
-        &["reinstall: ./install.sh".to_owned()],
+    let program = program.display();
+    let _ = writeln!(
+        std::io::stderr(),
+        "arkaint: starting {program}: {error}\nhint: reinstall: ./install.sh"
     );
     ExitCode::from(Exit::Refused.code())
 }
