@@ -689,13 +689,13 @@ fn repeat_goes_on_until_there_is_no_more_to_do() {
 
 #[test]
 fn budgets_end_a_run_on_the_live_stream_and_refuse_the_next() {
+    // More than the cap, but reported only at the end of a finished run: nothing is left to stop.
     let sandbox = world_with(
         GREEN,
-        "echo w > work.txt; finish done",
-        "[budget]\nrun_tokens = 50",
+        r#"echo w > work.txt; say end 'done\nARKAINT: done'; echo '{"type":"complete","total_tokens":19000,"input_tokens":18000,"output_tokens":1000}'"#,
+        "[budget]\nrun_tokens = 12000",
     );
     let ran = cycle(&sandbox);
-    // 120 tokens were reported only at the end of a finished run: nothing is left to stop.
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let sandbox = world_with(
         GREEN,
