@@ -861,7 +861,7 @@ fn the_agent_gets_no_git_variables_and_no_secrets_but_its_provider_s() {
 fn a_cycle_that_is_interrupted_goes_on_and_another_task_is_refused() {
     let sandbox = world(
         GREEN,
-        "echo $launch > n.txt; if [ $launch = 1 ]; then touch $HOME/started; exec sleep 1000; fi; finish done",
+        "echo $launch > n.txt; if [ $launch = 1 ]; then echo $$ > $HOME/pid; touch $HOME/started; exec sleep 1000; fi; finish done",
     );
     let mut child = sandbox
         .command(env!("CARGO_BIN_EXE_git-arkaint"))
@@ -876,12 +876,8 @@ fn a_cycle_that_is_interrupted_goes_on_and_another_task_is_refused() {
     sandbox.sh(&format!("kill -INT {}", child.id()));
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(sandbox.read("n.txt"), "1\n", "the work is left on disk");
-    assert_eq!(
-        sandbox
-            .sh("pgrep -f 'sleep 1000' | xargs -r ps -o ppid= -p | wc -l")
-            .trim(),
-        sandbox.sh("pgrep -f 'sleep 1000' | wc -l").trim()
-    );
+    let pid = std::fs::read_to_string(sandbox.home().join("pid")).unwrap();
+    assert!(!runs(pid.trim()), "the agent is gone");
     let status = sandbox.arkaint(["status", "--json"]).json();
     assert_eq!(status["open"]["task"], "the long task");
     let ran = sandbox.arkaint(["cycle", "another task"]).expect(2);
