@@ -99,7 +99,7 @@ pub(crate) fn roll_back(
             }
             let changed = git.changed_paths(from, target.tree)?.len();
             remove_empty_folders(git)?;
-            install_index(worktree, target.index.as_deref().unwrap_or(&git.index()))?;
+            install_index(worktree, &users_index(git, target)?)?;
             let repo = worktree.repo()?;
             let now = repo
                 .try_find_reference(branch)?
@@ -191,6 +191,23 @@ fn without(git: &Hardened<'_>, tree: Oid, paths: &[Vec<u8>]) -> Result<Oid> {
         editor.remove(gix::bstr::BStr::new(path))?;
     }
     Ok(editor.write()?.detach())
+}
+
+/// What the user's index becomes. Not the private one after a raw switch: it names bytes as they are on disk, and where line ends or filters
+/// play a part `git add` would take them for what git stores.
+fn users_index(git: &Hardened<'_>, target: &Target) -> Result<PathBuf> {
+    if let Some(index) = &target.index {
+        return Ok(index.clone());
+    }
+    if !target.raw {
+        return Ok(git.index());
+    }
+    let plain = git.index().with_extension("plain");
+    let commit = target.commit.to_string();
+    git.call_on(&plain, Attributes::AsCommitted, ["read-tree", &commit])
+        .run()
+        .context("making an index of the commit")?;
+    Ok(plain)
 }
 
 /// Puts `from` in the place of the user's index, under git's own lock.

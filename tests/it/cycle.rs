@@ -506,6 +506,18 @@ fn rules_of_the_repository_that_are_turned_are_put_back_and_the_attempt_fails() 
 }
 
 #[test]
+fn a_launch_state_that_is_put_back_is_committed_as_git_stores_it() {
+    let script = "case $launch in 1) printf 'one\\r\\ntwo\\r\\n' > dos.txt; echo x > bad;; 2) git config core.pager x;; *) rm bad;; esac; finish done";
+    let sandbox = world(NAMED, script);
+    sandbox.write(".gitattributes", "*.txt text eol=crlf\n");
+    sandbox.commit_all("line ends");
+    cycle(&sandbox).expect(0);
+    assert_eq!(launches(&sandbox), 3);
+    assert_eq!(sandbox.read("dos.txt"), "one\r\ntwo\r\n");
+    assert_eq!(sandbox.git(["cat-file", "-p", "HEAD:dos.txt"]), "one\ntwo");
+}
+
+#[test]
 fn a_broken_rule_again_trips() {
     let sandbox = world(
         GREEN,
