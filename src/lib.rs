@@ -35,4 +35,4 @@ mod text;
 mod tokens;
 mod ui;
 
-pub use command::{exec_verb, main};
+pub use command::main;

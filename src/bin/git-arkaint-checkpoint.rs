@@ -1,3 +1,5 @@
+mod exec;
+
 fn main() -> std::process::ExitCode {
-    arkaint::exec_verb("checkpoint")
+    exec::verb("checkpoint")
 }

@@ -54,28 +54,6 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// The thin binaries: hands `git-arkaint-VERB ARGS` over to the `git-arkaint` beside it as `VERB ARGS`, so that both are one program.
-/// It uses no room of the house, not even the printer: what it names is linked into each of the three.
-pub fn exec_verb(verb: &str) -> ExitCode {
-    use std::io::Write;
-    use std::os::unix::process::CommandExt;
-    let beside = std::env::current_exe()
-        .ok()
-        .map(|me| me.with_file_name("git-arkaint"))
-        .filter(|p| p.exists());
-    let program = beside.unwrap_or_else(|| "git-arkaint".into());
-    let error = std::process::Command::new(&program)
-        .arg(verb)
-        .args(std::env::args_os().skip(1))
-        .exec();
-    let program = program.display();
-    let _ = writeln!(
-        std::io::stderr(),
-        "arkaint: starting {program}: {error}\nhint: reinstall: ./install.sh"
-    );
-    ExitCode::from(Exit::Refused.code())
-}
-
 fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
     let global = &cli.global;
     let here = || gate::open(global.dir.as_deref());

@@ -165,7 +165,11 @@ pub(super) const RULES: [Rule; 39] = [
     },
     Rule {
         name: "twilio-key",
-        anchors: &["sk"],
+        // Not "sk": every "task" would have the expression built.
+        anchors: &[
+            "sk0", "sk1", "sk2", "sk3", "sk4", "sk5", "sk6", "sk7", "sk8", "sk9", "ska", "skb",
+            "skc", "skd", "ske", "skf",
+        ],
         pattern: r"^^(SK[0-9a-f]{32})\b",
         accept: any,
     },
@@ -292,7 +296,15 @@ pub(super) const RULES: [Rule; 39] = [
     },
     Rule {
         name: "option",
-        anchors: &["--"],
+        anchors: &[
+            "secret",
+            "token",
+            "passwd",
+            "password",
+            "passphrase",
+            "api-key",
+            "apikey",
+        ],
         pattern: r#"(?i)(?:^|\s)--?[\w\-]{0,20}(?:secret|token|passwd|password|passphrase|api-?key)[\w\-]{0,20}\s{1,3}["']?([A-Za-z0-9][^\s\x00-\x1f\x7f"'`<>{}()\[\],;|\\]{16,})"#,
         accept: value::assigned,
     },
