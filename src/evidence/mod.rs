@@ -1,0 +1,4 @@
+//! What a worker left to prove its work, and what that is worth: `plan.md`, `verify.json` and `dod.json` read as the files of a
+//! stranger, graded, assessed item by item, and shown as one table. It starts nothing, decides no merge and knows no repository.
+
+pub(crate) mod grade;
