@@ -28,12 +28,7 @@ pub(crate) mod protected;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub(crate) use evidence::Binding;
-#[expect(
-    unused_imports,
-    reason = "the assessment and the keys are on their way"
-)]
-pub(crate) use evidence::Conflicts;
+pub(crate) use evidence::{Binding, Conflicts};
 pub(crate) use glob::{PathGlobs, isolated_match};
 pub(crate) use load::{Flags, Sources, load, text_of};
 pub(crate) use man::man_page;

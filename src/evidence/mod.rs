@@ -2,11 +2,13 @@
 //! stranger, graded, assessed item by item, and shown as one table. It starts nothing, decides no merge and knows no repository.
 
 pub(crate) mod artifact;
+pub(crate) mod assess;
 pub(crate) mod dod;
 pub(crate) mod grade;
 mod json;
 pub(crate) mod plan;
 pub(crate) mod verify;
+mod voice;
 
 /// A document of `tests/fixtures/evidence/NAME.jsonl`, and how it is read. The schemas are held to the same table.
 #[cfg(test)]
