@@ -6,7 +6,9 @@ pub(crate) mod assess;
 pub(crate) mod dod;
 pub(crate) mod grade;
 mod json;
+pub(crate) mod markdown;
 pub(crate) mod plan;
+pub(crate) mod table;
 pub(crate) mod verify;
 mod voice;
 
