@@ -91,6 +91,7 @@ fn description(page: &mut Roff) {
 fn section(page: &mut Roff, table: &Table) {
     let heading = match table.per {
         Some(per) => format!("[{}.{per}]", table.name),
+        None if table.list => format!("[[{}]]", table.name),
         None => format!("[{}]", table.name),
     };
     page.control("SH", [heading.as_str()]);
@@ -115,7 +116,11 @@ fn entry(page: &mut Roff, key: &Key) {
         Fallback::Is(_) => String::new(),
         Fallback::Unset { example, means } => format!(" Not set: {means}. Example: {example}."),
     };
-    page.text([roman(format!("{} {kind}.{means}", key.doc))]);
+    let of = match key.of {
+        [] => String::new(),
+        kinds => format!(" Only with kind {}.", kinds.join(" or ")),
+    };
+    page.text([roman(format!("{} {kind}.{of}{means}", key.doc))]);
 }
 
 fn examples(page: &mut Roff) {
