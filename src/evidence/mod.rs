@@ -2,3 +2,4 @@
 //! stranger, graded, assessed item by item, and shown as one table. It starts nothing, decides no merge and knows no repository.
 
 pub(crate) mod grade;
+pub(crate) mod item;
