@@ -64,7 +64,9 @@ pub(super) fn fault<'t>(
             return Some((None, format!("has no '{needed}'")));
         }
     }
-    if dod.id.trim() != dod.id {
+    // A worker's file is read with JavaScript's idea of blanks.
+    let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+    if dod.id.trim_matches(blank) != dod.id {
         return Some((Some("id"), "has blanks around its id".to_owned()));
     }
     if dod.id.chars().count() > LONGEST_ID {
