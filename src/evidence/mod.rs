@@ -8,3 +8,41 @@ pub(crate) mod item;
 mod json;
 pub(crate) mod plan;
 pub(crate) mod verify;
+
+/// A document of `tests/fixtures/evidence/NAME.jsonl`, and how it is read. The schemas are held to the same table.
+#[cfg(test)]
+#[derive(serde::Deserialize)]
+struct Document {
+    text: String,
+    /// What `%` in the text stands for, so many times.
+    fill: Option<String>,
+    times: Option<usize>,
+    /// `good`, `noted` (good, but something was passed over) or `broken`.
+    reads: String,
+    says: String,
+}
+
+#[cfg(test)]
+impl Document {
+    fn text(&self) -> String {
+        match (&self.fill, self.times) {
+            (Some(fill), Some(times)) => {
+                let filled = vec![fill.as_str(); times].join(",");
+                self.text.replace('%', &filled)
+            }
+            _ => self.text.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+fn table_of(name: &str) -> Vec<Document> {
+    let path = format!(
+        "{}/tests/fixtures/evidence/{name}.jsonl",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}

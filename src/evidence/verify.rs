@@ -131,7 +131,12 @@ pub(crate) fn judge(text: &str) -> Judged<Verify> {
             .enumerate()
             .map(|(i, item)| outcome(item).map_err(|why| format!("outcomes[{i}]{why}")))
             .collect::<Result<_, _>>()?,
-        Some(other) => return Err(format!("outcomes: expected an array, found {}", found(other))),
+        Some(other) => {
+            return Err(format!(
+                "outcomes: expected an array, found {}",
+                found(other)
+            ));
+        }
     };
     let mut notes = Vec::new();
     let stamp = match file.get("arkaint").map(stamp) {

@@ -24,7 +24,7 @@ impl GooseWorld {
     /// `None`, and one line that says so, where there is no Goose.
     pub fn new(name: &str, test: &str, replies: Vec<Reply>) -> Option<Self> {
         let Some(goose) = goose() else {
-            not_run(name);
+            not_run(name, "goose");
             return None;
         };
         let sandbox = Sandbox::ready(test);
@@ -151,8 +151,8 @@ fn goose() -> Option<PathBuf> {
 
 /// One line, past the test harness, which keeps what passing tests print to itself: into the list that `tests/run` makes one line of,
 /// else on stderr.
-fn not_run(name: &str) {
-    let line = format!("not run: {name} (no goose)\n");
+pub fn not_run(name: &str, lack: &str) {
+    let line = format!("not run: {name} (no {lack})\n");
     let list = std::env::var_os("ARKAINT_TEST_NOT_RUN");
     let list = list.and_then(|list| OpenOptions::new().create(true).append(true).open(list).ok());
     let _ = match list {

@@ -9,6 +9,7 @@ mod cycle;
 mod demo;
 mod docs;
 mod drift;
+mod evidence_schema;
 mod gate;
 mod goose;
 mod goose_cycle;
