@@ -204,9 +204,10 @@ impl<'a> Reader<'a> {
     }
 
     fn entries(&mut self, table: &'static Table, instance: &str, entries: &DeTable<'_>) {
-        let (of, shown) = match table.list {
-            true => (format!(" of item {}", item_name(entries, instance)), ""),
-            false => (String::new(), instance),
+        let (of, shown) = if table.list {
+            (format!(" of item {}", item_name(entries, instance)), "")
+        } else {
+            (String::new(), instance)
         };
         for (name, value) in entries {
             let Some(key) = table

@@ -40,6 +40,13 @@ pub(crate) fn man_page() -> String {
          Amounts are in USD. In globs of paths * stays within a folder and ** does not; a glob without / matches a name at any depth, one \
          with / starts at the root, and what a glob matches counts with everything below it.",
     );
+    paragraph(
+        &mut page,
+        "The globs of [[dod]] are a dialect of their own, which other tools read too: **/ is any depth and none, ** anything, * anything \
+         within a folder, every other character itself (also ?, [ and {), case by case, and the whole path. Its patterns are regular \
+         expressions of JavaScript without flags: $ is the end of the text alone, . stops at line ends, \\d, \\w and \\b are ASCII. They take \
+         linear time whatever the text: lookahead, lookbehind and back-references are errors, as are escapes of letters that mean nothing.",
+    );
     for table in TABLES {
         section(&mut page, table);
     }

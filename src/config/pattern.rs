@@ -141,7 +141,7 @@ impl<'a> Translator<'a> {
         if self.left.next_if_eq(&'?').is_some() {
             match (self.left.next(), self.left.peek()) {
                 (Some(':'), _) => {}
-                (Some('='), _) | (Some('!'), _) | (Some('<'), Some('=' | '!')) => {
+                (Some('=' | '!'), _) | (Some('<'), Some('=' | '!')) => {
                     return Err(
                         "looks ahead or behind, which has no linear time: say it without (?= (?! (?<= (?<!"
                             .to_owned(),

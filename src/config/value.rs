@@ -171,9 +171,9 @@ impl Kind {
                 Ok(Value::Text(text.to_owned()))
             }
             Self::Command | Self::Test if !blank => Ok(Value::Text(text.to_owned())),
-            Self::File => self.checked(text, relative_path(text).map(drop)),
-            Self::ItemGlob => self.checked(text, glob::check_item(text)),
-            Self::Pattern => self.checked(text, Pattern::new(text).map(drop)),
+            Self::File => checked(text, relative_path(text).map(drop)),
+            Self::ItemGlob => checked(text, glob::check_item(text)),
+            Self::Pattern => checked(text, Pattern::new(text).map(drop)),
             Self::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
             Self::Choice(words) => {
                 let mut wrong = self.wrong(&found_text(text));
@@ -183,17 +183,6 @@ impl Kind {
                 Err(wrong)
             }
             _ => Err(self.wrong(&found_text(text))),
-        }
-    }
-
-    /// A text that was looked at, or what is wrong with it.
-    fn checked(self, text: &str, fault: Result<(), String>) -> Result<Value, Wrong> {
-        match fault {
-            Ok(()) => Ok(Value::Text(text.to_owned())),
-            Err(why) => Err(Wrong {
-                span: None,
-                message: format!("{} {why}", quoted(text)),
-            }),
         }
     }
 
@@ -279,6 +268,17 @@ impl Value {
             Self::Text(text) => text.clone().into(),
             Self::List(items) => items.clone().into(),
         }
+    }
+}
+
+/// A text that was looked at, or what is wrong with it.
+fn checked(text: &str, fault: Result<(), String>) -> Result<Value, Wrong> {
+    match fault {
+        Ok(()) => Ok(Value::Text(text.to_owned())),
+        Err(why) => Err(Wrong {
+            span: None,
+            message: format!("{} {why}", quoted(text)),
+        }),
     }
 }
 
