@@ -41,7 +41,7 @@ pub(crate) fn run(words: &Man, ui: &Ui) -> Result<Exit> {
     }
 }
 
-/// All pages: one a verb, the suite's own first, then the configuration's and the ledger's.
+/// All pages: one a verb, the suite's own first, then those of the configuration, the ledger and the evidence.
 pub(crate) fn pages() -> Vec<Page> {
     let mut root = Cli::command().subcommand_help_heading("COMMANDS");
     root.build();
@@ -56,6 +56,11 @@ pub(crate) fn pages() -> Vec<Page> {
         name: "git-arkaint-ledger".to_owned(),
         section: 5,
         text: include_str!("man/ledger.roff").to_owned(),
+    });
+    pages.push(Page {
+        name: "git-arkaint-evidence".to_owned(),
+        section: 5,
+        text: include_str!("man/evidence.roff").to_owned(),
     });
     pages
 }

@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -246,7 +246,7 @@ impl Reader {
 
     /// Opens the folder of `path`, component by component.
     fn folder_of<'a>(&self, path: &'a Path) -> std::io::Result<Step<'a>> {
-        let mut components = path.components().map(|c| c.as_os_str()).peekable();
+        let mut components = path.components().map(Component::as_os_str).peekable();
         let mut folder: Option<OwnedFd> = None;
         while let Some(name) = components.next() {
             if components.peek().is_none() {

@@ -4,6 +4,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod artifact;
+pub(crate) mod assess;
 pub(crate) mod contract;
 pub(crate) mod dod;
 pub(crate) mod grade;
@@ -13,8 +14,11 @@ pub(crate) mod grade;
 )]
 pub(crate) mod item;
 mod json;
+pub(crate) mod markdown;
 pub(crate) mod plan;
+pub(crate) mod table;
 pub(crate) mod verify;
+mod voice;
 
 /// A document of `tests/fixtures/evidence/NAME.jsonl`, and how it is read. The schemas are held to the same table.
 #[cfg(test)]

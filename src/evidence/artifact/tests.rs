@@ -15,6 +15,9 @@ impl Described for String {
     }
 }
 
+/// Makes something odd at the first path; the second is a folder outside of the worktree.
+type Make = fn(&Path, &Path);
+
 const PATH: &str = ".ak-loop/verify.json";
 
 /// A worktree with an empty `.ak-loop/`.
@@ -86,7 +89,6 @@ fn what_is_no_regular_file_is_unsafe_and_never_waited_for() {
     let outside = tempfile::tempdir().unwrap();
     fs::create_dir(outside.path().join("loop")).unwrap();
     fs::write(outside.path().join("loop/verify.json"), "{}").unwrap();
-    type Make = fn(&Path, &Path);
     let cases: [(&str, Make); 9] = [
         ("unsafe file: symlink", |file, _| {
             symlink("/dev/zero", file).unwrap();
@@ -249,4 +251,34 @@ fn the_words_of_each_state() {
             (name, detail)
         );
     }
+}
+
+#[test]
+fn json_that_is_deep_or_large_is_judged_within_a_second() {
+    let dir = worktree();
+    let deep = "[".repeat(100_000);
+    let twice = format!("{{{}\"a\":1}}", "\"a\":1,".repeat(140_000));
+    for (text, said) in [
+        (deep.as_str(), "nested deeper than 64 levels"),
+        (twice.as_str(), "duplicate key `a`"),
+    ] {
+        fs::write(dir.path().join(PATH), text).unwrap();
+        fs::write(dir.path().join("proofs.json"), text).unwrap();
+        let began = Instant::now();
+        let reader = Reader::open(dir.path(), LIMIT).unwrap();
+        for detail in [
+            reader.verify().detail(),
+            reader.dod("proofs.json".as_ref()).detail(),
+        ] {
+            assert!(detail.contains(said), "{detail}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+    fs::write(dir.path().join(PATH), r#"{"command":"true"}"#).unwrap();
+    let reader = Reader::open(dir.path(), LIMIT).unwrap();
+    assert_eq!(reader.verify().detail(), "0 outcomes · true");
+    assert_eq!(
+        reader.dod(super::super::dod::PATH.as_ref()).detail(),
+        "not written"
+    );
 }

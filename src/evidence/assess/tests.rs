@@ -1,0 +1,929 @@
+use super::super::grade::Stale;
+use super::super::{dod, verify as verify_file};
+use super::*;
+
+const OLD: Grade = Grade::Stale(Stale::Older);
+
+/// An assessment in the making; what is not said is absent, dated, and under the default policy.
+struct World {
+    verify: Artifact<Verify>,
+    verify_grade: Grade,
+    dod: Artifact<Dod>,
+    /// Of proofs whose `at` is "old": stale.
+    binding: Binding,
+    conflicts: Conflicts,
+    strict: bool,
+    attested: BTreeSet<String>,
+    items: Vec<Item>,
+}
+
+fn item(list: List, id: &str) -> Item {
+    Item {
+        list,
+        id: id.to_owned(),
+        description: format!("what {id} is about"),
+        manual: false,
+        decided: None,
+    }
+}
+
+fn artifact<T>(
+    text: &str,
+    judge: impl FnOnce(&str) -> super::super::artifact::Judged<T>,
+) -> Artifact<T> {
+    match text {
+        "" => Artifact::Absent,
+        text => Artifact::of(text.as_bytes().to_vec(), None, judge),
+    }
+}
+
+/// A world with the outcome `o1`, from the texts of the two files.
+fn world(verify: &str, dod: &str) -> World {
+    World {
+        verify: artifact(verify, verify_file::judge),
+        verify_grade: Grade::Dated,
+        dod: artifact(dod, dod::judge),
+        binding: Binding::Dated,
+        conflicts: Conflicts::Warn,
+        strict: false,
+        attested: BTreeSet::new(),
+        items: vec![item(List::Issue, "o1")],
+    }
+}
+
+impl World {
+    fn assess(&self) -> Assessment {
+        let grade = |proof: &Proof| match proof.at.as_deref() {
+            Some("old") => OLD,
+            _ => Grade::Dated,
+        };
+        assess(&Case {
+            items: &self.items,
+            verify: &self.verify,
+            verify_grade: self.verify_grade,
+            dod: &self.dod,
+            dod_path: dod::PATH,
+            dod_grade: &grade,
+            binding: self.binding,
+            conflicts: self.conflicts,
+            strict: self.strict,
+            attested: &self.attested,
+            head: "abc1234",
+        })
+    }
+
+    /// The one row.
+    #[track_caller]
+    fn row(&self) -> Row {
+        let mut rows = self.assess().rows;
+        assert_eq!(rows.len(), 1);
+        rows.remove(0)
+    }
+}
+
+fn outcome(status: &str, evidence: &str) -> String {
+    format!(r#"{{"id":"o1","status":"{status}","evidence":"{evidence}"}}"#)
+}
+
+fn verify(exit: &str, outcomes: &str) -> String {
+    format!(r#"{{"command":"cargo test",{exit}"outcomes":[{outcomes}]}}"#)
+}
+
+fn dod_of(entries: &str) -> String {
+    format!(r#"{{"outcomes":[{entries}]}}"#)
+}
+
+/// Files, grade of verify.json, verdict, what the reason says, whether the files contradict each other.
+#[test]
+fn each_rule_of_precedence_conflict_and_age() {
+    use Verdict::{Failed, Missing, Proven};
+    let red = outcome("failed", "2 failed");
+    let green = outcome("passed", "12 passed");
+    let blank = outcome("passed", " ");
+    let old =
+        |status: &str| format!(r#"{{"id":"o1","status":"{status}","evidence":"seen","at":"old"}}"#);
+    let exit0 = "\"exitCode\":0,";
+    let exit3 = "\"exitCode\":3,";
+    let none = String::new();
+    let fresh = Grade::Dated;
+    let cases: Vec<(&str, String, String, Grade, Verdict, &str, bool)> = vec![
+        // One file, or none.
+        (
+            "nothing",
+            none.clone(),
+            none.clone(),
+            fresh,
+            Missing,
+            "issue/o1 has no proof: prove it in .ak-loop/verify.json or .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "verify says nothing of it",
+            verify(exit0, ""),
+            none.clone(),
+            fresh,
+            Missing,
+            "issue/o1 has no proof: prove it in",
+            false,
+        ),
+        (
+            "verify alone",
+            verify(exit0, &green),
+            none.clone(),
+            fresh,
+            Proven,
+            "issue/o1 is proven in .ak-loop/verify.json",
+            false,
+        ),
+        (
+            "verify alone, red",
+            verify(exit0, &red),
+            none.clone(),
+            fresh,
+            Failed,
+            "issue/o1 failed in .ak-loop/verify.json: fix it",
+            false,
+        ),
+        (
+            "dod alone",
+            none.clone(),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "issue/o1 is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "dod alone, red",
+            none.clone(),
+            dod_of(&red),
+            fresh,
+            Failed,
+            "issue/o1 failed in .ak-loop/dod.json: fix it",
+            false,
+        ),
+        (
+            "verify without an exit code",
+            verify("", &green),
+            none.clone(),
+            fresh,
+            Proven,
+            "is proven",
+            false,
+        ),
+        // Both.
+        (
+            "both green",
+            verify(exit0, &green),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "dod red",
+            verify(exit0, &green),
+            dod_of(&red),
+            fresh,
+            Failed,
+            "failed in .ak-loop/dod.json: fix it",
+            false,
+        ),
+        (
+            "dod green, verify red",
+            verify(exit0, &red),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "issue/o1 is passed in .ak-loop/dod.json, but in .ak-loop/verify.json: failed",
+            true,
+        ),
+        (
+            "dod green, the command red",
+            verify(exit3, &green),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "is passed in .ak-loop/dod.json, but in .ak-loop/verify.json: command exited 3",
+            true,
+        ),
+        (
+            "the command red",
+            verify(exit3, &green),
+            none.clone(),
+            fresh,
+            Failed,
+            "issue/o1 failed in .ak-loop/verify.json (command exited 3): fix it",
+            false,
+        ),
+        (
+            "the command red, another outcome",
+            verify(exit3, ""),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "exit 0, another outcome red",
+            verify(
+                exit0,
+                &format!(r#"{{"id":"o2","status":"failed"}},{green}"#),
+            ),
+            none.clone(),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/verify.json",
+            false,
+        ),
+        (
+            "negative exit",
+            verify("\"exitCode\":-1,", &green),
+            none.clone(),
+            fresh,
+            Failed,
+            "(command exited -1): fix it",
+            false,
+        ),
+        // Twice.
+        (
+            "twice green",
+            verify(exit0, &format!("{green},{green}")),
+            none.clone(),
+            fresh,
+            Proven,
+            "is proven",
+            false,
+        ),
+        (
+            "twice, worst wins",
+            verify(exit0, &format!("{green},{red}")),
+            none.clone(),
+            fresh,
+            Failed,
+            "issue/o1 failed in .ak-loop/verify.json (it stands there 2 times, once passed: leave one): fix it",
+            false,
+        ),
+        (
+            "twice in dod, worst wins",
+            none.clone(),
+            dod_of(&format!("{green},{red}")),
+            fresh,
+            Failed,
+            "issue/o1 failed in .ak-loop/dod.json (it stands there 2 times",
+            false,
+        ),
+        // Malformed.
+        (
+            "capitals block what verify says",
+            verify(exit0, &green),
+            dod_of(&outcome("FAILED", "x")),
+            fresh,
+            Missing,
+            "issue/o1 is malformed in .ak-loop/dod.json: outcomes[0].status: \"FAILED\" is neither \"passed\" nor \"failed\": prove it and write the entry again",
+            false,
+        ),
+        (
+            "beside a good entry too",
+            none.clone(),
+            dod_of(&format!("{green},{}", outcome("Passed", ""))),
+            fresh,
+            Missing,
+            "is malformed",
+            false,
+        ),
+        (
+            "but red stays red",
+            none.clone(),
+            dod_of(&format!("{},{red}", outcome("Passed", ""))),
+            fresh,
+            Failed,
+            "fix it",
+            false,
+        ),
+        (
+            "verify broken",
+            verify(exit0, "{}"),
+            none.clone(),
+            fresh,
+            Missing,
+            "issue/o1 has no proof that can be read (.ak-loop/verify.json: outcomes[0].id: missing): prove it and write the file again",
+            false,
+        ),
+        (
+            "verify broken, dod speaks",
+            "[]".to_owned(),
+            dod_of(&green),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "dod broken, verify serves",
+            verify(exit0, &green),
+            "[]".to_owned(),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/verify.json",
+            false,
+        ),
+        (
+            "dod broken, verify silent",
+            verify(exit0, ""),
+            "[]".to_owned(),
+            fresh,
+            Missing,
+            "(.ak-loop/dod.json: expected an object, found an array): prove it and write the file again",
+            false,
+        ),
+        // Blank evidence.
+        (
+            "dod blank",
+            none.clone(),
+            dod_of(&blank),
+            fresh,
+            Missing,
+            "issue/o1 is passed in .ak-loop/dod.json, with no evidence text: prove it and say what was seen",
+            false,
+        ),
+        (
+            "dod blank does not fall through",
+            verify(exit0, &green),
+            dod_of(&blank),
+            fresh,
+            Missing,
+            "with no evidence text",
+            false,
+        ),
+        (
+            "dod blank against red",
+            verify(exit0, &red),
+            dod_of(&blank),
+            fresh,
+            Failed,
+            "failed in .ak-loop/verify.json: fix it",
+            false,
+        ),
+        (
+            "verify blank, exit 0",
+            verify(exit0, &blank),
+            none.clone(),
+            fresh,
+            Proven,
+            "is proven",
+            false,
+        ),
+        (
+            "verify blank, no exit",
+            verify("", &blank),
+            none.clone(),
+            fresh,
+            Missing,
+            "in .ak-loop/verify.json, with no evidence text",
+            false,
+        ),
+        (
+            "verify blank, no command",
+            format!(r#"{{"exitCode":0,"outcomes":[{blank}]}}"#),
+            none.clone(),
+            fresh,
+            Missing,
+            "with no evidence text",
+            false,
+        ),
+        (
+            "verify blank, exit 3",
+            verify(exit3, &blank),
+            none.clone(),
+            fresh,
+            Failed,
+            "(command exited 3): fix it",
+            false,
+        ),
+        // Age.
+        (
+            "verify old",
+            verify(exit0, &green),
+            none.clone(),
+            OLD,
+            Missing,
+            "issue/o1 is passed in .ak-loop/verify.json, which does not count (stale (older): made before the last change): prove it again at abc1234",
+            false,
+        ),
+        (
+            "dod old",
+            none.clone(),
+            dod_of(&old("passed")),
+            fresh,
+            Missing,
+            "is passed in .ak-loop/dod.json, which does not count (stale (older)",
+            false,
+        ),
+        (
+            "red stands whatever its age",
+            verify(exit0, &red),
+            none.clone(),
+            OLD,
+            Failed,
+            "issue/o1 failed in .ak-loop/verify.json, which is stale (older) and stands until a fresh proof replaces it: fix it and prove it at abc1234",
+            false,
+        ),
+        (
+            "dod red stands",
+            verify(exit0, &green),
+            dod_of(&old("failed")),
+            fresh,
+            Failed,
+            "failed in .ak-loop/dod.json, which is stale",
+            false,
+        ),
+        (
+            "an old exit code stands",
+            verify(exit3, &green),
+            none.clone(),
+            OLD,
+            Failed,
+            "(command exited 3), which is stale (older)",
+            false,
+        ),
+        (
+            "old dod does not shadow fresh verify",
+            verify(exit0, &green),
+            dod_of(&old("passed")),
+            fresh,
+            Proven,
+            "is proven in .ak-loop/verify.json",
+            false,
+        ),
+        (
+            "old dod, fresh red verify",
+            verify(exit0, &red),
+            dod_of(&old("passed")),
+            fresh,
+            Failed,
+            "failed in .ak-loop/verify.json: fix it",
+            false,
+        ),
+        (
+            "fresh dod, old verify",
+            verify(exit0, &green),
+            dod_of(&green),
+            OLD,
+            Proven,
+            "is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "a fresh proof replaces old red",
+            verify(exit0, &red),
+            dod_of(&green),
+            OLD,
+            Proven,
+            "is proven in .ak-loop/dod.json",
+            false,
+        ),
+        (
+            "both old",
+            verify(exit0, &green),
+            dod_of(&old("passed")),
+            OLD,
+            Missing,
+            "is passed in .ak-loop/dod.json, which does not count",
+            false,
+        ),
+        (
+            "both old, one red",
+            verify(exit0, &red),
+            dod_of(&old("passed")),
+            OLD,
+            Failed,
+            "stands until a fresh proof replaces it",
+            false,
+        ),
+    ];
+    for (name, verify, dod, grade, verdict, reason, conflict) in cases {
+        let mut world = world(&verify, &dod);
+        world.verify_grade = grade;
+        let row = world.row();
+        assert_eq!(
+            (row.verdict, row.conflict),
+            (verdict, conflict),
+            "{name}: {row:?}"
+        );
+        assert!(row.reason.contains(reason), "{name}: {}", row.reason);
+        assert!(row.reason.starts_with("issue/o1 "), "{name}");
+        let told = match verdict {
+            Missing => row.reason.contains("prove it") && !row.reason.contains("fix it"),
+            Failed => row.reason.contains("fix it"),
+            _ => !row.reason.contains("fix it"),
+        };
+        assert!(told, "{name}: {}", row.reason);
+    }
+}
+
+#[test]
+fn conflicts_may_be_made_to_fail() {
+    for (exit, red) in [("\"exitCode\":3,", false), ("", true)] {
+        let status = if red { "failed" } else { "passed" };
+        let mut world = world(
+            &verify(exit, &outcome(status, "x")),
+            &dod_of(&outcome("passed", "seen")),
+        );
+        world.conflicts = Conflicts::Fail;
+        let row = world.row();
+        assert_eq!((row.verdict, row.conflict), (Verdict::Failed, true));
+        assert!(row.reason.ends_with(": fix it"), "{}", row.reason);
+        // No conflict with a proof that does not count.
+        world.verify_grade = OLD;
+        assert_eq!(
+            (world.row().verdict, world.row().conflict),
+            (Verdict::Proven, false)
+        );
+    }
+}
+
+#[test]
+fn the_policy_says_which_grade_counts() {
+    let mut world = world(&verify("\"exitCode\":0,", &outcome("passed", "ok")), "");
+    for (binding, grade, verdict, source) in [
+        (Binding::Off, OLD, Verdict::Proven, "worker · stale (older)"),
+        (
+            Binding::Dated,
+            Grade::Dated,
+            Verdict::Proven,
+            "worker · dated",
+        ),
+        (
+            Binding::Tree,
+            Grade::Dated,
+            Verdict::Missing,
+            "worker · dated",
+        ),
+        (
+            Binding::Tree,
+            Grade::Declared,
+            Verdict::Proven,
+            "worker · declared",
+        ),
+        (
+            Binding::Tree,
+            Grade::Sealed,
+            Verdict::Proven,
+            "arkaint · sealed",
+        ),
+        (
+            Binding::Rerun,
+            Grade::Sealed,
+            Verdict::Missing,
+            "arkaint · sealed",
+        ),
+        (
+            Binding::Rerun,
+            Grade::Rerun,
+            Verdict::Proven,
+            "arkaint · rerun",
+        ),
+    ] {
+        (world.binding, world.verify_grade) = (binding, grade);
+        let row = world.row();
+        assert_eq!((row.verdict, row.source.as_str()), (verdict, source));
+        assert_eq!(row.grade, Some(grade));
+    }
+    (world.binding, world.verify_grade) = (Binding::Tree, Grade::Dated);
+    assert_eq!(
+        world.row().reason,
+        "issue/o1 is passed in .ak-loop/verify.json, which does not count (only dated, evidence.binding is tree): prove it again at abc1234"
+    );
+}
+
+#[test]
+fn evidence_is_shown_or_stands_for_the_command() {
+    let shown = |exit: &str, outcomes: &str| world(&verify(exit, outcomes), "").row().evidence;
+    assert_eq!(shown("", &outcome("passed", "12 passed")), "12 passed");
+    assert_eq!(
+        shown("\"exitCode\":0,", &outcome("passed", "")),
+        "cargo test → exit 0"
+    );
+    assert_eq!(
+        shown("\"exitCode\":1,", &outcome("passed", "")),
+        "cargo test → exit 1"
+    );
+    assert_eq!(shown("", &outcome("failed", "")), "cargo test → failed");
+    assert_eq!(shown("", &outcome("passed", "")), "cargo test → passed");
+}
+
+#[test]
+fn items_are_told_apart_by_list_and_id() {
+    let mut world = world(
+        &verify(
+            "\"exitCode\":0,",
+            r#"{"id":"x","status":"passed","evidence":"issue"}"#,
+        ),
+        r#"{"project":[{"id":"x","status":"failed","evidence":"project"}],
+            "outcomes":[{"id":"X","status":"passed"}]}"#,
+    );
+    world.items = vec![
+        item(List::Project, "x"),
+        item(List::Issue, "x"),
+        item(List::Project, "y"),
+    ];
+    let assessment = world.assess();
+    let rows: Vec<_> = assessment
+        .rows
+        .iter()
+        .map(|row| (row.name(), row.verdict, row.evidence.as_str()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("project/x".to_owned(), Verdict::Failed, "project"),
+            ("issue/x".to_owned(), Verdict::Proven, "issue"),
+            ("project/y".to_owned(), Verdict::Missing, ""),
+        ]
+    );
+    assert_eq!(
+        assessment.rows[2].reason,
+        "project/y has no proof: prove it in .ak-loop/dod.json"
+    );
+    assert_eq!(assessment.unmatched, ["issue/X in .ak-loop/dod.json"]);
+    // A malformed entry of one list says nothing about the other.
+    world.dod = artifact(r#"{"project":[{"id":"x","status":"no"}]}"#, dod::judge);
+    let verdicts: Vec<_> = world.assess().rows.iter().map(|row| row.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [Verdict::Missing, Verdict::Proven, Verdict::Missing]
+    );
+    // verify.json speaks about the outcomes of the issue alone.
+    world.items = vec![item(List::Project, "x")];
+    world.dod = Artifact::Absent;
+    assert_eq!(world.row().verdict, Verdict::Missing);
+    assert_eq!(
+        world.assess().unmatched,
+        ["issue/x in .ak-loop/verify.json"]
+    );
+}
+
+#[test]
+fn what_arkaint_decided_no_worker_changes() {
+    for (status, said, verdict, reason) in [
+        (
+            Status::Failed,
+            "passed",
+            Verdict::Failed,
+            "issue/o1 failed: Arkaint looked itself: fix it",
+        ),
+        (
+            Status::Passed,
+            "failed",
+            Verdict::Proven,
+            "issue/o1 is proven: Arkaint looked itself",
+        ),
+    ] {
+        let mut world = world("", &dod_of(&outcome(said, "my word")));
+        world.items[0].decided = Some(Decided {
+            status,
+            evidence: "no file matches docs/**".to_owned(),
+        });
+        let row = world.row();
+        assert_eq!((row.verdict, row.reason.as_str()), (verdict, reason));
+        assert_eq!(
+            (row.evidence.as_str(), row.source.as_str(), row.grade),
+            ("no file matches docs/**", "arkaint", None)
+        );
+    }
+}
+
+#[test]
+fn only_a_person_proves_a_manual_outcome() {
+    use Verdict::{Failed, Held, Proven};
+    let green = dod_of(&outcome("passed", "looks good to me"));
+    let red = dod_of(&outcome("failed", "the button is gone"));
+    let old_red = dod_of(r#"{"id":"o1","status":"failed","evidence":"x","at":"old"}"#);
+    for (dod, attested, conflicts, verdict, reason, conflict) in [
+        (
+            "",
+            false,
+            Conflicts::Warn,
+            Held,
+            "waits for a person at abc1234: git arkaint contract attest o1",
+            false,
+        ),
+        (
+            &green,
+            false,
+            Conflicts::Warn,
+            Held,
+            "waits for a person",
+            false,
+        ),
+        (
+            &red,
+            false,
+            Conflicts::Warn,
+            Failed,
+            "failed in .ak-loop/dod.json: fix it",
+            false,
+        ),
+        (
+            &old_red,
+            false,
+            Conflicts::Warn,
+            Failed,
+            "stands until a fresh proof",
+            false,
+        ),
+        (
+            "",
+            true,
+            Conflicts::Warn,
+            Proven,
+            "is attested at abc1234",
+            false,
+        ),
+        (
+            &green,
+            true,
+            Conflicts::Fail,
+            Proven,
+            "is attested at abc1234",
+            false,
+        ),
+        (
+            &old_red,
+            true,
+            Conflicts::Fail,
+            Proven,
+            "is attested at abc1234",
+            false,
+        ),
+        (
+            &red,
+            true,
+            Conflicts::Warn,
+            Proven,
+            "is attested at abc1234, but failed in .ak-loop/dod.json",
+            true,
+        ),
+        (
+            &red,
+            true,
+            Conflicts::Fail,
+            Failed,
+            "but failed in .ak-loop/dod.json: fix it",
+            true,
+        ),
+    ] {
+        let mut world = world("", dod);
+        world.items[0].manual = true;
+        world.conflicts = conflicts;
+        if attested {
+            world.attested.insert("o1".to_owned());
+        }
+        let row = world.row();
+        assert_eq!(
+            (row.verdict, row.conflict),
+            (verdict, conflict),
+            "{dod}: {row:?}"
+        );
+        assert!(row.reason.contains(reason), "{}", row.reason);
+        if attested {
+            assert_eq!(row.source, "person");
+        }
+    }
+    // What the worker said is shown to the person, and an attestation of another outcome changes nothing.
+    let mut world = world("", &green);
+    world.items[0].manual = true;
+    world.attested.insert("o2".to_owned());
+    let row = world.row();
+    assert_eq!(
+        (row.verdict, row.evidence.as_str()),
+        (Held, "looks good to me")
+    );
+}
+
+#[test]
+fn evidence_that_admits_that_no_test_ran_is_warned_of_or_proves_nothing() {
+    for (evidence, admitted) in [
+        ("0 passed", true),
+        ("pytest: collected 0 items", true),
+        ("No tests ran in 0.01s", true),
+        ("running 0 tests", true),
+        ("Ran 5 tests, 0 passed", true),
+        ("10 passed", false),
+        ("100 passed, 0 failed", false),
+        ("running 0 tests; 12 passed; 0 failed", false),
+        ("collected 10 items", false),
+        ("see the log", false),
+    ] {
+        let mut world = world("", &dod_of(&outcome("passed", evidence)));
+        let assessment = world.assess();
+        assert_eq!(assessment.rows[0].verdict, Verdict::Proven);
+        assert_eq!(
+            assessment.warnings.len(),
+            usize::from(admitted),
+            "{evidence}"
+        );
+        if admitted {
+            let warning = &assessment.warnings[0];
+            assert!(
+                warning.starts_with("issue/o1 is passed in .ak-loop/dod.json, whose evidence admits that no test ran (\""),
+                "{warning}"
+            );
+        }
+        world.strict = true;
+        let assessment = world.assess();
+        let verdict = if admitted {
+            Verdict::Missing
+        } else {
+            Verdict::Proven
+        };
+        assert_eq!(assessment.rows[0].verdict, verdict, "{evidence}");
+        assert!(assessment.warnings.is_empty());
+    }
+    // A failed one has said so already.
+    let red = world("", &dod_of(&outcome("failed", "0 passed")));
+    assert!(red.assess().warnings.is_empty());
+}
+
+#[test]
+fn what_was_passed_over_is_said() {
+    let verify_text = r#"{"arkaint":7,"outcomes":[{"id":"o1","status":"passed","evidence":"a"},{"id":"o1","status":"passed"},{"id":"o9","status":"passed"},{"id":"o9","status":"passed"}]}"#;
+    let dod_text = r#"{"project":7,"outcomes":[{"id":"o8","status":"skipped"},{"id":"o7","status":"passed"}]}"#;
+    let assessment = world(verify_text, dod_text).assess();
+    assert_eq!(
+        assessment.warnings,
+        [
+            ".ak-loop/verify.json: arkaint: expected an object, found the number 7: passed over as if absent",
+            ".ak-loop/dod.json: outcomes[0].status: \"skipped\" is neither \"passed\" nor \"failed\": dropped",
+            ".ak-loop/dod.json: project: expected an array, found the number 7: read as empty",
+            "issue/o1 stands 2 times in .ak-loop/verify.json: the first counts",
+        ]
+    );
+    assert_eq!(
+        assessment.unmatched,
+        [
+            "issue/o7 in .ak-loop/dod.json",
+            "issue/o9 in .ak-loop/verify.json"
+        ]
+    );
+    let broken = world("{", "null").assess();
+    assert!(broken.warnings[0].starts_with(".ak-loop/verify.json proves nothing: not JSON"));
+    assert_eq!(
+        broken.warnings[1],
+        ".ak-loop/dod.json proves nothing: expected an object, found null"
+    );
+    let twice = dod_of(&format!(
+        "{},{}",
+        outcome("failed", "x"),
+        outcome("passed", "y")
+    ));
+    assert_eq!(
+        world("", &twice).assess().warnings,
+        ["issue/o1 stands 2 times in .ak-loop/dod.json, passed and failed: failed counts"]
+    );
+}
+
+#[test]
+fn the_whole_is_as_good_as_its_worst_part_and_nothing_vouches_for_nothing() {
+    let mut world = world("", &dod_of(&outcome("passed", "ok")));
+    world.items.clear();
+    assert_eq!(world.assess().overall, Overall::Vacuous);
+    world.items = vec![item(List::Issue, "o1")];
+    assert_eq!(world.assess().overall, Overall::Complete);
+    let manual = Item {
+        manual: true,
+        ..item(List::Issue, "o2")
+    };
+    world.items.push(manual);
+    assert_eq!(world.assess().overall, Overall::Held);
+    world.items.push(item(List::Project, "p"));
+    let assessment = world.assess();
+    assert_eq!(assessment.overall, Overall::Incomplete);
+    let missing: Vec<_> = assessment.of(Verdict::Missing).map(Row::name).collect();
+    assert_eq!(missing, ["project/p"]);
+    assert_eq!(
+        [
+            Overall::Vacuous,
+            Overall::Complete,
+            Overall::Held,
+            Overall::Incomplete
+        ]
+        .map(Overall::name),
+        ["vacuous", "complete", "held", "incomplete"]
+    );
+}
+
+#[test]
+fn an_id_that_would_steer_a_terminal_is_shown() {
+    let mut world = world("", "");
+    world.items[0].id = "o\u{1b}[2J".to_owned();
+    assert!(
+        world
+            .row()
+            .reason
+            .starts_with("issue/o<U+001B>[2J has no proof")
+    );
+}
