@@ -3,6 +3,10 @@
 
 use anyhow::Result;
 
+use super::assess::{Decided, Item};
+use super::contract::{CheckKind, Outcome};
+use super::dod::List;
+use super::verify::Status;
 use crate::config::{Dod, DodKind, ItemGlobs, Pattern};
 use crate::text;
 
@@ -14,13 +18,6 @@ pub(crate) enum Change {
     Deleted,
     /// Listed under its new name.
     Renamed,
-}
-
-/// What became of an item, and why, in one line for a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Decided {
-    pub proven: bool,
-    pub evidence: String,
 }
 
 /// Names in a line of evidence before the rest is counted.
@@ -61,6 +58,44 @@ fn fault(item: &Dod, why: &str) -> anyhow::Error {
     anyhow::anyhow!("item {}: its pattern {why}", item.id)
 }
 
+/// Both lists as the assessment takes them, the project's first, with what is decided here. `changed` and `read` as for [`decide`].
+///
+/// # Errors
+/// As [`decide`].
+pub(crate) fn items(
+    project: &[Dod],
+    outcomes: &[Outcome],
+    changed: &[(&[u8], Change)],
+    mut read: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>>,
+) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    for item in project {
+        items.push(Item {
+            list: List::Project,
+            id: item.id.clone(),
+            description: item.description.clone().unwrap_or_default(),
+            manual: false,
+            decided: decide(item, changed.iter().copied(), &mut read)?,
+        });
+    }
+    items.extend(outcomes.iter().map(|outcome| Item {
+        list: List::Issue,
+        id: outcome.id.clone(),
+        description: outcome.description.clone(),
+        manual: outcome.check.kind == CheckKind::Manual,
+        decided: None,
+    }));
+    Ok(items)
+}
+
+fn status(proven: bool) -> Status {
+    if proven {
+        Status::Passed
+    } else {
+        Status::Failed
+    }
+}
+
 /// A file that is there afterwards; to take one away is not to change it.
 fn file_changed<'p>(matching: impl Iterator<Item = (&'p [u8], Change)>) -> Decided {
     let (gone, there): (Vec<_>, Vec<_>) =
@@ -72,7 +107,7 @@ fn file_changed<'p>(matching: impl Iterator<Item = (&'p [u8], Change)>) -> Decid
         (there, _) => format!("changed: {}", paths(there)),
     };
     Decided {
-        proven: !there.is_empty(),
+        status: status(!there.is_empty()),
         evidence,
     }
 }
@@ -97,7 +132,7 @@ fn pattern_absent<'p>(
         (false, _) => format!("found in {}", names(hits.iter().copied())),
     };
     Ok(Decided {
-        proven: hits.is_empty(),
+        status: status(hits.is_empty()),
         evidence,
     })
 }
@@ -121,6 +156,7 @@ fn names<'p>(mut paths: impl ExactSizeIterator<Item = &'p [u8]>) -> String {
 mod tests {
     use super::Change::{Added, Deleted, Modified, Renamed};
     use super::*;
+    use crate::evidence::contract::Body;
 
     fn file_changed_item(glob: Option<&str>, paths: &[&str]) -> Dod {
         Dod {
@@ -152,7 +188,7 @@ mod tests {
             Ok(found.2.map(<[u8]>::to_vec))
         };
         let decided = decide(item, list, read).unwrap().unwrap();
-        (decided.proven, decided.evidence)
+        (decided.status == Status::Passed, decided.evidence)
     }
 
     fn proven(evidence: &str) -> (bool, String) {
@@ -243,6 +279,42 @@ mod tests {
         assert_eq!(
             over(&pattern_item("x", &[]), &[("a", Added, Some(b"y"))]),
             proven("not in the 1 changed file in scope")
+        );
+    }
+
+    #[test]
+    fn both_lists_are_handed_on_with_what_is_decided() {
+        let text = "[[outcomes]]\nid = 'x'\ndescription = 'It works'\ncheck = {kind = 'test', command = 'true'}\n\
+            [[outcomes]]\nid = 'y'\ncheck = {kind = 'manual'}\n";
+        let body = Body::read("c.toml".as_ref(), text).unwrap();
+        let command = Dod {
+            id: "c".to_owned(),
+            description: Some("All of it".to_owned()),
+            ..Dod::default()
+        };
+        let project = [command, pattern_item("dbg", &[])];
+        let changed = [(b"a".as_slice(), Added), (b"b".as_slice(), Deleted)];
+        let read = |_: &[u8]| Ok(Some(b"dbg".to_vec()));
+        let items = items(&project, &body.outcomes, &changed, read).unwrap();
+        let shown: Vec<_> = items
+            .iter()
+            .map(|item| {
+                let decided = item.decided.as_ref().map_or("", |d| d.evidence.as_str());
+                let list = item.list.name();
+                format!(
+                    "{list}/{} {:?} {} {decided}",
+                    item.id, item.description, item.manual
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "project/c \"All of it\" false ",
+                "project/x \"\" false found in a",
+                "issue/x \"It works\" false ",
+                "issue/y \"\" true ",
+            ]
         );
     }
 
