@@ -68,6 +68,8 @@ pub(crate) enum Verb {
     Cycle(Cycle),
     /// Put the work away, then go back to the last checkpoint
     Rollback(Rollback),
+    /// What the work must prove: freeze it, show it, and the words of persons on it
+    Contract(Contract),
     /// Where this worktree stands
     Status(Status),
     /// The ledger, newest first
@@ -184,6 +186,55 @@ pub(crate) struct Cycle {
 pub(crate) struct Rollback {}
 
 #[derive(Args, Debug)]
+pub(crate) struct Contract {
+    #[command(subcommand)]
+    pub what: ContractVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContractVerb {
+    /// Freeze FILE (TOML or JSON) as the open contract of a branch; a later one replaces it
+    Freeze {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The task that it is for; without it, the first that is started on the branch
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+        /// The branch that it is for (default: this one)
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
+        /// The branch that the work is judged against
+        #[arg(long, value_name = "NAME")]
+        base: Option<String>,
+    },
+    /// The items of both lists: the project's and the contract's
+    Show {
+        /// A contract by 7 or more digits of its digest (default: the open one of this branch)
+        #[arg(value_name = "DIGEST")]
+        digest: Option<String>,
+    },
+    /// Approve the text of FILE as the plan of the open contract
+    ApprovePlan {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Say that you saw the manual outcome ID, on exactly one commit
+    Attest {
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The commit, by 7 or more digits of its id (default: HEAD)
+        #[arg(long, value_name = "COMMIT")]
+        commit: Option<String>,
+    },
+    /// Let a commit through that the gate holds (a protected path, a secret's name, an empty change)
+    Approve {
+        /// By 7 or more digits of its id
+        #[arg(value_name = "COMMIT")]
+        commit: String,
+    },
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Status {
     /// Every configuration value and where it came from
     #[arg(long)]
@@ -195,7 +246,7 @@ pub(crate) struct Log {
     /// At most N records
     #[arg(short = 'n', long, value_name = "N")]
     pub max_count: Option<usize>,
-    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback)
+    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval)
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only records of this run

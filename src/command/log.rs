@@ -65,7 +65,7 @@ pub(super) fn run(worktree: &Worktree, args: &Log, ui: &Ui) -> Result<Exit> {
 
 fn tone(record: &Record) -> Tone {
     match record.kind() {
-        "checkpoint" => Tone::Good,
+        "checkpoint" | "approval" => Tone::Good,
         "trip" => Tone::Bad,
         "rollback" => Tone::Warn,
         _ => Tone::Plain,
@@ -121,9 +121,30 @@ fn line(record: &Record) -> String {
             summary => format!("to {}; summary: {summary}", short("to")),
         },
         "decay" => record.str("name").to_owned(),
+        "contract" => {
+            let count = |key: &str| record.get(key).and_then(Value::as_u64).unwrap_or(0);
+            format!(
+                "{} for {}: {} outcomes, {} items of the project; {}",
+                short("digest"),
+                record.str("branch"),
+                count("outcomes"),
+                count("items"),
+                record.str("task")
+            )
+        }
+        "approval" => format!("{} by {}", approved(record), record.str("by")),
         _ => format!("(kind of a newer version) {}", record.id()),
     };
     format!("{at} {:<10} {what}", record.kind())
+}
+
+fn approved(record: &Record) -> String {
+    let short = |key: &str| record.str(key).chars().take(12).collect::<String>();
+    match record.str("what") {
+        "outcome" => format!("outcome {} on {}", record.str("outcome"), short("commit")),
+        "plan" => format!("plan {} of contract {}", short("plan"), short("contract")),
+        what => format!("{what} {}", short("commit")),
+    }
 }
 
 fn first_of<'a>(record: &'a Record, keys: &[&str]) -> &'a str {

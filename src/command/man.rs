@@ -176,6 +176,7 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-boot" => include_str!("man/boot.roff"),
         "git-arkaint-packet" => include_str!("man/packet.roff"),
         "git-arkaint-cycle" => include_str!("man/cycle.roff"),
+        "git-arkaint-contract" => include_str!("man/contract.roff"),
         "git-arkaint-rollback" => include_str!("man/rollback.roff"),
         "git-arkaint-status" => include_str!("man/status.roff"),
         "git-arkaint-log" => include_str!("man/log.roff"),
@@ -313,6 +314,19 @@ mod tests {
             .filter_map(|word| word.parse().ok())
             .collect();
         assert_eq!(written, codes);
+    }
+
+    #[test]
+    fn every_kind_of_record_is_in_the_page_of_the_ledger_and_in_the_words_of_log() {
+        let page = include_str!("man/ledger.roff");
+        let root = Cli::command();
+        let log = root.find_subcommand("log").unwrap();
+        let kinds = log.get_arguments().find(|arg| arg.get_id() == "kind");
+        let help = kinds.and_then(Arg::get_help).unwrap().to_string();
+        for kind in crate::ledger::Kind::ALL.map(crate::ledger::Kind::name) {
+            assert!(page.contains(&format!(".SS {kind}\n")), "{kind}");
+            assert!(help.contains(kind), "{kind}: {help}");
+        }
     }
 
     #[test]

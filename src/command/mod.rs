@@ -3,6 +3,7 @@
 mod boot;
 mod checkpoint;
 mod completions;
+mod contract;
 mod cycle;
 mod demo;
 mod discarded;
@@ -63,6 +64,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Boot(args) => boot::run(global, args, ui),
         Verb::Packet(args) => packet::run(&here()?, args, ui),
         Verb::Cycle(args) => cycle::run(global, args, ui),
+        Verb::Contract(args) => contract::run(&here()?, args, ui),
         Verb::Rollback(_) => rollback::run(global, ui),
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),
         Verb::Status(_) => status::run(&here()?, ui),

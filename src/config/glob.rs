@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::bytes::RegexSet;
 
 /// Is `branch` (a short name, `arkaint/x`) one that agents may run on? Case counts; `arkaint/*` matches `arkaint/a/b` too.
 pub(crate) fn isolated_match(patterns: &[String], branch: &str) -> bool {
@@ -36,6 +37,61 @@ impl PathGlobs {
     pub(crate) fn is_match(&self, path: impl AsRef<Path>) -> bool {
         self.0.is_match(path)
     }
+}
+
+/// Globs of `[[dod]]` items: `**/` any depth and none, `**` anything, `*` anything but `/`, every other character itself (`?`, `[` and `{` too).
+/// The whole path, as bytes, case by case. A dialect of its own, compatible with other tools that read the same items, so it is translated to
+/// regular expressions: globset has more that is special than could be escaped.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemGlobs(RegexSet);
+
+impl ItemGlobs {
+    /// # Errors
+    /// When the globs are too large to compile.
+    pub(crate) fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, String> {
+        RegexSet::new(globs.iter().map(|glob| item_regex(glob.as_ref())))
+            .map(Self)
+            .map_err(|_| "is too large a glob".to_owned())
+    }
+
+    /// Does one of the globs match the whole of `path` (from the worktree's root)?
+    pub(crate) fn is_match(&self, path: &[u8]) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+fn item_regex(glob: &str) -> String {
+    let (mut regex, mut left) = (r"\A".to_owned(), glob);
+    while let Some(c) = left.chars().next() {
+        let (taken, means) = if left.starts_with("**/") {
+            (3, "(?s-u:(?:.*/)?)".to_owned())
+        } else if left.starts_with("**") {
+            (2, "(?s-u:.*)".to_owned())
+        } else if c == '*' {
+            (1, "(?-u:[^/]*)".to_owned())
+        } else {
+            (c.len_utf8(), regex::escape(&left[..c.len_utf8()]))
+        };
+        regex.push_str(&means);
+        left = &left[taken..];
+    }
+    regex + r"\z"
+}
+
+/// Globs that no path can match are mistakes.
+pub(super) fn check_item(glob: &str) -> Result<(), String> {
+    if glob.is_empty() || glob.contains('\0') {
+        return Err("matches nothing".to_owned());
+    }
+    if glob.ends_with('/') {
+        return Err(format!("matches no file: write {glob}**"));
+    }
+    if glob.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(
+            "matches no file: paths start at the worktree's root, without / or ./".to_owned(),
+        );
+    }
+    ItemGlobs::new(&[glob]).map(drop)
 }
 
 pub(super) fn check_branch(pattern: &str) -> Result<(), String> {
@@ -140,6 +196,50 @@ mod tests {
             "lib/gen.rs",
         ] {
             assert!(!globs.is_match(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn an_items_glob_is_literal_but_for_its_stars() {
+        for (glob, yes, no) in [
+            (
+                "docs/**/*.md",
+                ["docs/a.md", "docs/x/y/a.md"].as_slice(),
+                ["docs/a.mdx", "a/docs/a.md", "docs/x/a.MD"].as_slice(),
+            ),
+            (
+                "**/CHANGELOG.md",
+                &["CHANGELOG.md", "a/b/CHANGELOG.md"],
+                &["XCHANGELOG.md"],
+            ),
+            (
+                "src/**",
+                &["src/a", "src/a/b\nc", "src/"],
+                &["src", "xsrc/a"],
+            ),
+            ("a**z", &["az", "a/b/z", "abcz"], &["azx"]),
+            ("*.rs", &["a.rs", ".rs"], &["src/a.rs", "axrs"]),
+            ("a?[b]{c,d}.x", &["a?[b]{c,d}.x"], &["a1bc.x", "a?bc.x"]),
+            ("ä*/ö", &["äx/ö"], &["a/ö", "äx/y/ö"]),
+            ("**", &["a", "a/b"], &[]),
+        ] {
+            let globs = ItemGlobs::new(&[glob]).unwrap();
+            for path in yes {
+                assert!(globs.is_match(path.as_bytes()), "{glob} {path}");
+            }
+            for path in no {
+                assert!(!globs.is_match(path.as_bytes()), "{glob} {path}");
+            }
+        }
+        let globs = ItemGlobs::new(&["a/*.bin", "b"]).unwrap();
+        assert!(globs.is_match(b"a/\xff\xfe.bin") && globs.is_match(b"b") && !globs.is_match(b"c"));
+        assert!(!ItemGlobs::new::<&str>(&[]).unwrap().is_match(b"c"));
+        assert_eq!(
+            check_item("src/").unwrap_err(),
+            "matches no file: write src/**"
+        );
+        for bad in ["", "/a", "./a", "a/../b", "a//b", "a\0"] {
+            assert!(check_item(bad).is_err(), "{bad}");
         }
     }
 

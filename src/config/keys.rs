@@ -4,8 +4,8 @@
 use super::slot::Slot;
 use super::value::{Kind, Value};
 use super::{
-    Agent, Branches, Breaker, Budget, Checkpoint, Config, Cycle, Drift, Infra, Packet, Price,
-    Profile, Retention, profiles,
+    Agent, Branches, Breaker, Budget, Checkpoint, Config, Cycle, Deliver, Dispatch, Drift,
+    Evidence, Infra, Packet, Price, Profile, Retention, gate_keys, profiles,
 };
 
 /// A table of the file.
@@ -15,6 +15,8 @@ pub(super) struct Table {
     pub per: Option<&'static str>,
     /// An instance of `per`, as one writes it.
     pub instance: &'static str,
+    /// A list of tables (`[[dod]]`); the instance of its items is their place, from 0.
+    pub list: bool,
     pub doc: &'static str,
     pub keys: &'static [Key],
 }
@@ -25,6 +27,8 @@ pub(super) struct Key {
     pub kind: Kind,
     pub default: Fallback,
     pub doc: &'static str,
+    /// For a key of a list: the kinds of item that have it; none said, all.
+    pub of: &'static [&'static str],
     place: Place,
 }
 
@@ -42,6 +46,17 @@ pub(super) enum Fallback {
 type Place = for<'a> fn(&'a mut Config, &str) -> &'a mut dyn Slot;
 
 impl Key {
+    /// The same for items of these kinds alone.
+    pub(super) const fn of(mut self, kinds: &'static [&'static str]) -> Self {
+        self.of = kinds;
+        self
+    }
+
+    /// Does an item of this kind have this key?
+    pub(super) fn is_of(&self, kind: &str) -> bool {
+        self.of.is_empty() || self.of.contains(&kind)
+    }
+
     /// Puts a value of this key's kind where it belongs; `instance` is the second word of a table of tables.
     pub(super) fn put(&self, config: &mut Config, instance: &str, value: Value) {
         (self.place)(config, instance).put(value);
@@ -52,7 +67,7 @@ impl Key {
     }
 }
 
-const fn key(
+pub(super) const fn key(
     name: &'static str,
     kind: Kind,
     default: Fallback,
@@ -64,18 +79,27 @@ const fn key(
         kind,
         default,
         doc,
+        of: &[],
         place,
     }
 }
 
-const fn table(name: &'static str, doc: &'static str, keys: &'static [Key]) -> Table {
+pub(super) const fn table(name: &'static str, doc: &'static str, keys: &'static [Key]) -> Table {
     Table {
         name,
         per: None,
         instance: "",
+        list: false,
         doc,
         keys,
     }
+}
+
+/// A list of tables.
+pub(super) const fn list(name: &'static str, doc: &'static str, keys: &'static [Key]) -> Table {
+    let mut list = table(name, doc, keys);
+    list.list = true;
+    list
 }
 
 use Fallback::{Is, Unset};
@@ -259,6 +283,7 @@ pub(super) static TABLES: &[Table] = &[
         name: "profile",
         per: Some("NAME"),
         instance: "default",
+        list: false,
         doc: "How an agent thinks and what it may touch. Changes strategist, auditor, reviewer, debugger or default; another name adds a profile that starts as default does.",
         keys: &[
             key(
@@ -403,10 +428,13 @@ pub(super) static TABLES: &[Table] = &[
             ),
         ],
     ),
+    gate_keys::DELIVER,
+    gate_keys::DISPATCH,
     Table {
         name: "price",
         per: Some(r#""PROVIDER/MODEL""#),
         instance: r#""openai/gpt-5""#,
+        list: false,
         doc: "USD per million tokens, for agents that do not report their cost.",
         keys: &[
             key(
@@ -462,6 +490,8 @@ pub(super) static TABLES: &[Table] = &[
             |c, _| &mut c.drift.threshold,
         )],
     ),
+    gate_keys::EVIDENCE,
+    gate_keys::DOD,
     table(
         "retention",
         "What is kept of runs and of rolled-back work. The newest archive always stays.",
@@ -528,13 +558,17 @@ impl Default for Config {
             cycle: Cycle::default(),
             breaker: Breaker::default(),
             budget: Budget::default(),
+            deliver: Deliver::default(),
+            dispatch: Dispatch::default(),
             prices: std::collections::BTreeMap::default(),
             drift: Drift::default(),
+            evidence: Evidence::default(),
+            dod: Vec::new(),
             retention: Retention::default(),
         };
         for key in TABLES
             .iter()
-            .filter(|table| table.per.is_none())
+            .filter(|table| table.per.is_none() && !table.list)
             .flat_map(|table| table.keys)
         {
             if let Is(toml) = key.default {

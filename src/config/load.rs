@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::dod;
 use super::keys::{self, Key, TABLES, Table};
 use super::setting::{Loaded, Origin, path};
 use super::value::nearest;
@@ -89,6 +91,13 @@ impl<'a> Reader<'a> {
         for (name, value) in root.get_ref() {
             let at = name.span().start;
             match (keys::find(name.get_ref()), value.get_ref()) {
+                (Some(table), DeValue::Array(items)) if table.list => self.items(table, items, at),
+                (Some(table), _) if table.list => {
+                    self.mistake(
+                        at,
+                        format!("'{0}' is a list of tables: write [[{0}]]", table.name),
+                    );
+                }
                 (Some(table), DeValue::Table(entries)) if table.per.is_some() => {
                     self.instances(table, entries);
                 }
@@ -149,18 +158,65 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// `[[dod]]`.
+    fn items(&mut self, table: &'static Table, items: &[Spanned<DeValue<'_>>], at: usize) {
+        let mut ids = BTreeMap::new();
+        for (place, item) in items.iter().enumerate() {
+            let at = at.max(item.span().start);
+            let DeValue::Table(entries) = item.get_ref() else {
+                self.mistake(
+                    at,
+                    format!("'{0}' is a list of tables: write [[{0}]]", table.name),
+                );
+                continue;
+            };
+            let instance = place.to_string();
+            let before = self.mistakes.len();
+            self.entries(table, &instance, entries);
+            // What is wrong with a key says more than that the item lacks it then.
+            if self.mistakes.len() > before {
+                continue;
+            }
+            let Some(read) = self.config.dod.get(place).cloned() else {
+                self.mistake(
+                    at,
+                    format!("item {} is empty", item_name(entries, &instance)),
+                );
+                continue;
+            };
+            let key_at = |name: &str| {
+                let found = entries.iter().find(|(key, _)| key.get_ref() == name);
+                found.map_or(at, |(key, _)| key.span().start)
+            };
+            if let Some((key, fault)) = dod::fault(table, &read, |key| entries.contains_key(key)) {
+                let message = format!("item {} {fault}", item_name(entries, &instance));
+                self.mistake(key.map_or(at, key_at), message);
+            }
+            if let Some(first) = ids.insert(read.id.clone(), key_at("id")) {
+                let message = format!(
+                    "item {} has the id of the item in line {}",
+                    item_name(entries, &instance),
+                    self.line(first)
+                );
+                self.mistake(key_at("id"), message);
+            }
+        }
+    }
+
     fn entries(&mut self, table: &'static Table, instance: &str, entries: &DeTable<'_>) {
+        let (of, shown) = if table.list {
+            (format!(" of item {}", item_name(entries, instance)), "")
+        } else {
+            (String::new(), instance)
+        };
         for (name, value) in entries {
             let Some(key) = table
                 .keys
                 .iter()
                 .find(|key| key.name == name.get_ref().as_ref())
             else {
-                let message = unknown_key(
-                    table,
-                    &path(table, instance, name.get_ref()),
-                    name.get_ref(),
-                );
+                let full = path(table, shown, name.get_ref());
+                let message = unknown_key(table, &format!("'{full}'{of}"), name.get_ref());
                 self.mistake(name.span().start, message);
                 continue;
             };
@@ -173,7 +229,16 @@ impl<'a> Reader<'a> {
                 }
                 Err(wrong) => {
                     let at = wrong.span.unwrap_or_else(|| value.span()).start;
-                    self.mistake(at, format!("'{full}': {}", wrong.message));
+                    let what = match value.get_ref() {
+                        DeValue::String(word)
+                            if table.list && key.name == "kind" && word == "manual" =>
+                        {
+                            dod::MANUAL.to_owned()
+                        }
+                        _ => wrong.message,
+                    };
+                    let full = path(table, shown, key.name);
+                    self.mistake(at, format!("'{full}'{of}: {what}"));
                 }
             }
         }
@@ -287,6 +352,7 @@ fn unknown_top(name: &str, is_table: bool) -> String {
     format!("unknown key '{name}'; {hint}")
 }
 
+/// `path`: as it is shown, with its quotes.
 fn unknown_key(table: &Table, path: &str, name: &str) -> String {
     let known = || table.keys.iter().map(|key| key.name);
     let hint = nearest(name, known())
@@ -296,7 +362,17 @@ fn unknown_key(table: &Table, path: &str, name: &str) -> String {
             || format!("known keys: {}", known().collect::<Vec<_>>().join(", ")),
             |near| did_you_mean(&near),
         );
-    format!("unknown key '{path}'; {hint}")
+    format!("unknown key {path}; {hint}")
+}
+
+/// How an item is called in a message: by its id, else by its number.
+fn item_name(entries: &DeTable<'_>, instance: &str) -> String {
+    match entries.get("id").map(Spanned::get_ref) {
+        Some(DeValue::String(id)) if !id.trim().is_empty() => {
+            format!("\"{}\"", text::ellipsis(&text::visible_line(id), 60))
+        }
+        _ => format!("{}", instance.parse::<usize>().unwrap_or_default() + 1),
+    }
 }
 
 /// The full name of the key of another table that `name` is, or probably is.

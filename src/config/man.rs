@@ -40,6 +40,13 @@ pub(crate) fn man_page() -> String {
          Amounts are in USD. In globs of paths * stays within a folder and ** does not; a glob without / matches a name at any depth, one \
          with / starts at the root, and what a glob matches counts with everything below it.",
     );
+    paragraph(
+        &mut page,
+        "The globs of [[dod]] are a dialect of their own, which other tools read too: **/ is any depth and none, ** anything, * anything \
+         within a folder, every other character itself (also ?, [ and {), case by case, and the whole path. Its patterns are regular \
+         expressions of JavaScript without flags: $ is the end of the text alone, . stops at line ends, \\d, \\w and \\b are ASCII. They take \
+         linear time whatever the text: lookahead, lookbehind and back-references are errors, as are escapes of letters that mean nothing.",
+    );
     for table in TABLES {
         section(&mut page, table);
     }
@@ -91,6 +98,7 @@ fn description(page: &mut Roff) {
 fn section(page: &mut Roff, table: &Table) {
     let heading = match table.per {
         Some(per) => format!("[{}.{per}]", table.name),
+        None if table.list => format!("[[{}]]", table.name),
         None => format!("[{}]", table.name),
     };
     page.control("SH", [heading.as_str()]);
@@ -115,7 +123,11 @@ fn entry(page: &mut Roff, key: &Key) {
         Fallback::Is(_) => String::new(),
         Fallback::Unset { example, means } => format!(" Not set: {means}. Example: {example}."),
     };
-    page.text([roman(format!("{} {kind}.{means}", key.doc))]);
+    let of = match key.of {
+        [] => String::new(),
+        kinds => format!(" Only with kind {}.", kinds.join(" or ")),
+    };
+    page.text([roman(format!("{} {kind}.{of}{means}", key.doc))]);
 }
 
 fn examples(page: &mut Roff) {

@@ -4,15 +4,14 @@
 //! `keys` is the one list of keys: it drives reading (`load`), the file that `init` writes (`template`), `status --config` and the
 //! manual page (`man`). To add a key: a field below, a row there.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the keys are on their way: `[evidence]`, `[dod]`")
-)]
+mod dod;
 mod evidence;
+mod gate_keys;
 mod glob;
 mod keys;
 mod load;
 mod man;
+mod pattern;
 mod personal;
 mod profiles;
 mod setting;
@@ -26,16 +25,20 @@ mod value;
 pub(crate) mod protected;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use dod::{Dod, DodKind};
 pub(crate) use evidence::{Binding, Conflicts};
-pub(crate) use glob::{PathGlobs, isolated_match};
+pub(crate) use glob::{ItemGlobs, PathGlobs, isolated_match};
 pub(crate) use load::{Flags, Sources, load, text_of};
 pub(crate) use man::man_page;
+pub(crate) use pattern::Pattern;
 pub(crate) use personal::environment;
 pub(crate) use setting::{Loaded, Origin, Setting};
 pub(crate) use template::template;
 pub(crate) use unit::{show_duration, show_size};
+pub(crate) use value::nearest;
 
 /// The name of the file, at the worktree's root.
 pub(crate) const FILE: &str = "arkaint.toml";
@@ -59,9 +62,14 @@ pub(crate) struct Config {
     pub cycle: Cycle,
     pub breaker: Breaker,
     pub budget: Budget,
+    pub deliver: Deliver,
+    pub dispatch: Dispatch,
     /// Prices by `PROVIDER/MODEL`.
     pub prices: BTreeMap<String, Price>,
     pub drift: Drift,
+    pub evidence: Evidence,
+    /// The project's definition of done, in the order of the file.
+    pub dod: Vec<Dod>,
     pub retention: Retention,
 }
 
@@ -202,6 +210,29 @@ pub(crate) struct Budget {
     pub day_usd: f64,
     pub day_tokens: u64,
     pub log_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Deliver {
+    /// The branch that work is judged against; unset, the one it was cut from, else the remote's default.
+    pub base: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Dispatch {
+    /// argv that makes a fresh worktree usable.
+    pub setup: Option<Vec<String>>,
+}
+
+/// What a proof must be worth.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Evidence {
+    pub binding: Binding,
+    pub conflicts: Conflicts,
+    /// Where workers write dod.json, from the worktree's root.
+    pub dod_file: PathBuf,
+    /// Size of each of the three files.
+    pub max_bytes: u64,
 }
 
 /// USD per million tokens.

@@ -49,15 +49,25 @@ impl Loaded {
             let instances: Vec<String> = match table.name {
                 "profile" => self.config.profiles.keys().cloned().collect(),
                 "price" => self.config.prices.keys().cloned().collect(),
+                _ if table.list => (0..self.config.dod.len())
+                    .map(|at| at.to_string())
+                    .collect(),
                 _ => vec![String::new()],
             };
             for instance in instances {
                 for key in table.keys {
-                    settings.push(self.setting(
-                        path(table, &instance, key.name),
-                        key.kind,
-                        key.get(&mut config, &instance),
-                    ));
+                    let value = key.get(&mut config, &instance);
+                    let mut setting =
+                        self.setting(path(table, &instance, key.name), key.kind, value);
+                    if table.list {
+                        // By its id, which says more than its place; and nothing of what items of its kind do not have.
+                        let item = &self.config.dod[instance.parse::<usize>().unwrap_or_default()];
+                        if setting.value == Value::Unset || !key.is_of(item.kind.name()) {
+                            continue;
+                        }
+                        setting.key = format!("{}.{}.{}", table.name, toml_key(&item.id), key.name);
+                    }
+                    settings.push(setting);
                 }
             }
         }
@@ -92,6 +102,15 @@ impl fmt::Display for Origin {
             Self::Flag(flag) => f.write_str(flag),
         }
     }
+}
+
+/// A word as TOML writes it in a dotted key.
+fn toml_key(word: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if word.chars().all(bare) {
+        return word.to_owned();
+    }
+    toml::Value::from(word).to_string()
 }
 
 /// `checkpoint.test`, `profile.auditor.deny`, `price."openai/gpt-5".input`.

@@ -1,10 +1,14 @@
 //! Typed places of the configuration, and the values that fit into them. That kinds and places fit is the list of keys' promise
 //! (`keys`), which a test holds.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::evidence::relative_path;
 use super::value::Value;
-use super::{AgentName, CommandLine, InfraScope, TestCommand, WhenGreen};
+use super::{
+    AgentName, Binding, CommandLine, Conflicts, DodKind, InfraScope, TestCommand, WhenGreen,
+};
 
 /// A place in the configuration.
 pub(super) trait Slot {
@@ -125,6 +129,27 @@ impl Slot for Vec<String> {
     }
 }
 
+impl Slot for Option<Vec<String>> {
+    fn put(&mut self, value: Value) {
+        let Value::List(items) = value else {
+            misfit(&value)
+        };
+        *self = Some(items);
+    }
+    fn get(&self) -> Value {
+        self.clone().map_or(Value::Unset, Value::List)
+    }
+}
+
+impl Slot for PathBuf {
+    fn put(&mut self, value: Value) {
+        *self = relative_path(word(&value)).unwrap_or_else(|_| misfit(&value));
+    }
+    fn get(&self) -> Value {
+        Value::Text(self.to_string_lossy().into_owned())
+    }
+}
+
 impl From<&CommandLine> for Value {
     fn from(command: &CommandLine) -> Self {
         match command {
@@ -210,5 +235,32 @@ impl Slot for WhenGreen {
     }
     fn get(&self) -> Value {
         Value::Text(if *self == Self::Trip { "trip" } else { "warn" }.to_owned())
+    }
+}
+
+impl Slot for Binding {
+    fn put(&mut self, value: Value) {
+        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
+    }
+    fn get(&self) -> Value {
+        Value::Text(self.name().to_owned())
+    }
+}
+
+impl Slot for Conflicts {
+    fn put(&mut self, value: Value) {
+        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
+    }
+    fn get(&self) -> Value {
+        Value::Text(self.name().to_owned())
+    }
+}
+
+impl Slot for DodKind {
+    fn put(&mut self, value: Value) {
+        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
+    }
+    fn get(&self) -> Value {
+        Value::Text(self.name().to_owned())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::DodKind;
 use super::keys::{Fallback, Key, TABLES, Table};
 use super::value::{Kind, Value};
 
@@ -19,6 +20,10 @@ pub(crate) fn template(test: Option<(&str, &str)>) -> String {
     for table in TABLES {
         out.push('\n');
         comment(&mut out, table.doc);
+        if table.list {
+            items(&mut out, table);
+            continue;
+        }
         let _ = match table.per {
             Some(_) => writeln!(out, "# [{}.{}]", table.name, table.instance),
             None => writeln!(out, "[{}]", table.name),
@@ -28,6 +33,33 @@ pub(crate) fn template(test: Option<(&str, &str)>) -> String {
         }
     }
     out
+}
+
+/// An item of each kind, each key explained where it comes first.
+fn items(out: &mut String, table: &Table) {
+    let mut explained = Vec::new();
+    for kind in DodKind::NAMES {
+        let _ = writeln!(out, "# [[{}]]", table.name);
+        for key in table.keys.iter().filter(|key| key.is_of(kind)) {
+            if !explained.contains(&key.name) {
+                explained.push(key.name);
+                let kinds = if key.name == "kind" {
+                    format!(" One of {}.", DodKind::NAMES.join(", "))
+                } else {
+                    String::new()
+                };
+                comment(out, &format!("{}{kinds}", key.doc));
+            }
+            let value = match (key.name, &key.default) {
+                ("kind", _) => format!("\"{kind}\""),
+                ("id", _) => format!("\"a-{kind}\""),
+                (_, Fallback::Unset { example, .. } | Fallback::Is(example)) => {
+                    (*example).to_owned()
+                }
+            };
+            let _ = writeln!(out, "# {} = {value}", key.name);
+        }
+    }
 }
 
 fn entry(out: &mut String, table: &Table, key: &Key, test: Option<(&str, &str)>) {
@@ -135,6 +167,11 @@ mod tests {
         config.agent.provider = None;
         config.agent.model = None;
         config.prices.clear();
+        config.deliver.base = None;
+        config.dispatch.setup = None;
+        let kinds: Vec<_> = config.dod.iter().map(|item| item.kind).collect();
+        assert_eq!(kinds, DodKind::ALL);
+        config.dod.clear();
         config
             .profiles
             .get_mut("default")

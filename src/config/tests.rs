@@ -35,8 +35,12 @@ fn every_default_is_the_documented_one() {
         cycle,
         breaker,
         budget,
+        deliver,
+        dispatch,
         prices,
         drift,
+        evidence,
+        dod,
         retention,
     } = loaded.config.clone();
     assert_eq!(profile, "default");
@@ -122,6 +126,14 @@ fn every_default_is_the_documented_one() {
         log_bytes: 256 << 20,
     };
     assert_eq!(budget, expected);
+    assert_eq!((deliver.base, dispatch.setup), (None, None));
+    let expected = Evidence {
+        binding: Binding::Dated,
+        conflicts: Conflicts::Warn,
+        dod_file: ".ak-loop/dod.json".into(),
+        max_bytes: 1 << 20,
+    };
+    assert_eq!((evidence, dod), (expected, Vec::new()));
     assert!(prices.is_empty());
     assert_eq!(drift, Drift { threshold: 0.84 });
     let expected = Retention {
@@ -197,6 +209,25 @@ output = 15.0
 cache_read = 0.3
 [drift]
 threshold = 0.5
+[evidence]
+binding = "tree"
+conflicts = "fail"
+dod_file = 'proofs\dod.json'
+max_bytes = "64KiB"
+[deliver]
+base = "develop"
+[dispatch]
+setup = ["npm", "ci"]
+[[dod]]
+id = "tests"
+kind = "command"
+command = ["make", "test"]
+[[dod]]
+id = "no dbg"
+kind = "pattern-absent"
+description = "No debug output is left"
+pattern = 'dbg!\('
+paths = ["src/**/*.rs"]
 [retention]
 runs = 1
 discards = 2
@@ -246,6 +277,27 @@ bytes = "1GiB"
         ),
         (1, WhenGreen::Warn, false)
     );
+    assert_eq!(
+        config.evidence.dod_file,
+        std::path::Path::new("proofs/dod.json")
+    );
+    let expected = [
+        Dod {
+            id: "tests".to_owned(),
+            kind: DodKind::Command,
+            command: Some(vec!["make".to_owned(), "test".to_owned()]),
+            ..Dod::default()
+        },
+        Dod {
+            id: "no dbg".to_owned(),
+            kind: DodKind::PatternAbsent,
+            description: Some("No debug output is left".to_owned()),
+            pattern: Some(r"dbg!\(".to_owned()),
+            paths: vec!["src/**/*.rs".to_owned()],
+            ..Dod::default()
+        },
+    ];
+    assert_eq!(config.dod, expected);
     // Each key of the file is reported with its own line, and no other is.
     let from_file: Vec<_> = loaded
         .settings()
@@ -274,6 +326,32 @@ bytes = "1GiB"
         // What is shown can be put into a file again.
         assert!(!setting.toml().is_empty(), "{setting:?}");
     }
+}
+
+#[test]
+fn an_item_is_shown_by_its_id_with_the_keys_of_its_kind() {
+    let loaded = read(
+        "[[dod]]\nid = 'a b'\nkind = 'file-changed'\nglob = 'CHANGELOG.md'\n[[dod]]\nkind = 'command'\nid = 'fmt'\ncommand = ['make', 'fmt']\n",
+    )
+    .unwrap();
+    let shown: Vec<_> = loaded
+        .settings()
+        .iter()
+        .filter(|s| s.key.starts_with("dod."))
+        .map(|s| format!("{} = {}  # {}", s.key, s.toml(), s.origin))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            r#"dod."a b".id = "a b"  # arkaint.toml:2"#,
+            r#"dod."a b".kind = "file-changed"  # arkaint.toml:3"#,
+            r#"dod."a b".glob = "CHANGELOG.md"  # arkaint.toml:4"#,
+            r#"dod."a b".paths = []  # default"#,
+            r#"dod.fmt.id = "fmt"  # arkaint.toml:7"#,
+            r#"dod.fmt.kind = "command"  # arkaint.toml:6"#,
+            r#"dod.fmt.command = ["make", "fmt"]  # arkaint.toml:8"#,
+        ]
+    );
 }
 
 #[test]
@@ -321,11 +399,7 @@ fn mistakes_name_line_key_and_what_was_meant() {
         ),
         (
             "\n[zoo]",
-            "2: unknown table 'zoo'; known tables: branches, infra, checkpoint, agent, packet, profile, cycle, breaker, budget, price, drift, retention",
-        ),
-        (
-            "[[dod]]\nid = 'x'",
-            "1: unknown table 'dod'; known tables: branches, infra, checkpoint, agent, packet, profile, cycle, breaker, budget, price, drift, retention",
+            "2: unknown table 'zoo'; known tables: branches, infra, checkpoint, agent, packet, profile, cycle, breaker, budget, deliver, dispatch, price, drift, evidence, dod, retention",
         ),
         ("agent = 'goose'", "1: 'agent' is a table: write [agent]"),
         (
@@ -483,6 +557,107 @@ fn mistakes_name_line_key_and_what_was_meant() {
         (
             "[retention]\nage = 1979-05-27",
             r#"2: 'retention.age': expected a duration like "90s", "30m", "2h" or "1d", found the date 1979-05-27"#,
+        ),
+        (
+            "[dod]\nid = 'x'",
+            "1: 'dod' is a list of tables: write [[dod]]",
+        ),
+        ("dod = ['x']", "1: 'dod' is a list of tables: write [[dod]]"),
+        (
+            "[[dods]]\nid = 'x'",
+            "1: unknown table 'dods'; did you mean 'dod'?",
+        ),
+        (
+            "[[dod]]\nkind = 'command'\ncommand = ['x']",
+            "1: item 1 has no 'id'",
+        ),
+        (
+            "[cycle]\n\n[[dod]]\nid = 'x'",
+            "3: item \"x\" has no 'kind'",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nknd = 'command'",
+            "3: unknown key 'dod.knd' of item \"x\"; did you mean 'kind'?",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'comand'",
+            r#"3: 'dod.kind' of item "x": expected "command" or "file-changed" or "pattern-absent", found the string "comand"; did you mean "command"?"#,
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'manual'",
+            "3: 'dod.kind' of item \"x\": there is no kind \"manual\": what a person must see is an outcome with check manual in a contract (git arkaint contract attest), or an approval (git arkaint contract approve)",
+        ),
+        (
+            "[[dod]]\nid = ''\nkind = 'command'",
+            r#"2: 'dod.id' of item 1: expected a string, found the string """#,
+        ),
+        (
+            "[[dod]]\nid = ' x'\nkind = 'command'\ncommand = ['x']",
+            "2: item \" x\" has blanks around its id",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'command'\ncommand = ['a']\n[[dod]]\nid = 'x'\nkind = 'command'\ncommand = ['b']",
+            "6: item \"x\" has the id of the item in line 2",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'command'",
+            "1: item \"x\" is of kind command and has no 'command'",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'command'\ncommand = 'make test'",
+            r#"4: 'dod.command' of item "x": expected a list of words, a program first, found the string "make test""#,
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'command'\ncommand = ['']",
+            r#"4: 'dod.command' of item "x": expected a list of words, a program first, found a list"#,
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'command'\ncommand = ['a']\npaths = ['a']",
+            "5: item \"x\" is of kind command, which has no 'paths' (only file-changed and pattern-absent)",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'file-changed'",
+            "1: item \"x\" is of kind file-changed and has no 'glob'",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'file-changed'\nglob = 'a'\npattern = 'a'",
+            "5: item \"x\" is of kind file-changed, which has no 'pattern' (only pattern-absent)",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'file-changed'\nglob = 'docs/'",
+            "4: 'dod.glob' of item \"x\": \"docs/\" matches no file: write docs/**",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'pattern-absent'\npaths = ['src/**']",
+            "1: item \"x\" is of kind pattern-absent and has no 'pattern'",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'pattern-absent'\npattern = '(?!a)'",
+            "4: 'dod.pattern' of item \"x\": \"(?!a)\" looks ahead or behind, which has no linear time: say it without (?= (?! (?<= (?<!",
+        ),
+        (
+            "[[dod]]\nid = 'x'\nkind = 'pattern-absent'\npattern = 'a'\npaths = [\n 'a',\n '/b',\n]",
+            "7: 'dod.paths' of item \"x\": \"/b\" matches no file: paths start at the worktree's root, without / or ./",
+        ),
+        (
+            "[evidence]\nbinding = 'trees'",
+            r#"2: 'evidence.binding': expected "off" or "dated" or "tree" or "rerun", found the string "trees"; did you mean "tree"?"#,
+        ),
+        (
+            "[evidence]\ndod_file = '../dod.json'",
+            "2: 'evidence.dod_file': \"../dod.json\" leads out of the worktree (`..`)",
+        ),
+        (
+            "[evidence]\nmax_bytes = 10",
+            r#"2: 'evidence.max_bytes': expected a size from 1KiB to 64MiB, like "64KiB" or 65536, found the integer 10"#,
+        ),
+        (
+            "[dispatch]\nsetup = []",
+            "2: 'dispatch.setup': expected a list of words, a program first, found an empty list",
+        ),
+        (
+            "[dispatch]\nbase = 'main'",
+            "2: unknown key 'dispatch.base'; did you mean 'deliver.base'?",
         ),
         // The first mistake of the file counts, whatever the order of the tables.
         (
@@ -723,6 +898,12 @@ fn defaults_are_shown_as_the_manual_says_them() {
         r#"retention.age = "30d""#,
         r#"retention.bytes = "2GiB""#,
         "drift.threshold = 0.84",
+        r#"evidence.binding = "dated""#,
+        r#"evidence.conflicts = "warn""#,
+        r#"evidence.dod_file = ".ak-loop/dod.json""#,
+        r#"evidence.max_bytes = "1MiB""#,
+        "deliver.base = ",
+        "dispatch.setup = ",
     ] {
         assert!(shown.contains(&line.to_owned()), "{line}\n{shown:#?}");
     }

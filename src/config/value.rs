@@ -8,7 +8,9 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::evidence::relative_path;
 use super::glob;
+use super::pattern::Pattern;
 use super::unit::{read_duration, read_size, show_duration, show_size};
 use crate::text;
 
@@ -37,6 +39,16 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// A program and its arguments, or arguments alone.
     Words,
+    /// A program and its arguments.
+    Argv,
+    /// A file below the worktree's root.
+    File,
+    /// A glob of `[[dod]]`.
+    ItemGlob,
+    /// Globs of `[[dod]]`.
+    ItemGlobs,
+    /// A regular expression of `[[dod]]`.
+    Pattern,
     /// Globs of branches, at least one.
     Branches,
     /// Globs of paths.
@@ -81,6 +93,11 @@ impl Kind {
             Self::Prose => "a text".to_owned(),
             Self::Choice(words) => either(words),
             Self::Words => "a list of words".to_owned(),
+            Self::Argv => "a list of words, a program first".to_owned(),
+            Self::File => "a file below the worktree's root".to_owned(),
+            Self::ItemGlob => "a glob of whole paths".to_owned(),
+            Self::ItemGlobs => "a list of globs of whole paths".to_owned(),
+            Self::Pattern => "a regular expression".to_owned(),
             Self::Branches => "a list of branch globs, at least one".to_owned(),
             Self::Globs => "a list of path globs".to_owned(),
             Self::Paths => "a list of paths below the worktree".to_owned(),
@@ -130,14 +147,16 @@ impl Kind {
             ) => self.real(inner).map(Value::Real),
             (Self::Duration, DeValue::String(text), _) => read_duration(text).map(Value::Time),
             (_, DeValue::String(text), _) => return self.word(text),
-            (Self::Command | Self::Test, _, Some(words)) => words
+            (Self::Command | Self::Test | Self::Argv, _, Some(words)) => words
                 .first()
                 .is_some_and(|program| !program.trim().is_empty())
                 .then_some(Value::List(words)),
             (Self::Branches, _, Some(globs)) => (!globs.is_empty()).then_some(Value::List(globs)),
-            (Self::Words | Self::Globs | Self::Paths | Self::Environment, _, Some(items)) => {
-                Some(Value::List(items))
-            }
+            (
+                Self::Words | Self::Globs | Self::ItemGlobs | Self::Paths | Self::Environment,
+                _,
+                Some(items),
+            ) => Some(Value::List(items)),
             _ => None,
         };
         read.ok_or_else(|| self.wrong(&found(inner)))
@@ -152,6 +171,9 @@ impl Kind {
                 Ok(Value::Text(text.to_owned()))
             }
             Self::Command | Self::Test if !blank => Ok(Value::Text(text.to_owned())),
+            Self::File => checked(text, relative_path(text).map(drop)),
+            Self::ItemGlob => checked(text, glob::check_item(text)),
+            Self::Pattern => checked(text, Pattern::new(text).map(drop)),
             Self::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
             Self::Choice(words) => {
                 let mut wrong = self.wrong(&found_text(text));
@@ -169,6 +191,7 @@ impl Kind {
         let check = |item: &str| match self {
             Self::Branches => glob::check_branch(item),
             Self::Globs => glob::check_path(item),
+            Self::ItemGlobs => glob::check_item(item),
             Self::Paths => check_literal(item),
             Self::Environment => check_environment(item),
             _ if item.contains('\0') => Err("holds a NUL byte".to_owned()),
@@ -245,6 +268,17 @@ impl Value {
             Self::Text(text) => text.clone().into(),
             Self::List(items) => items.clone().into(),
         }
+    }
+}
+
+/// A text that was looked at, or what is wrong with it.
+fn checked(text: &str, fault: Result<(), String>) -> Result<Value, Wrong> {
+    match fault {
+        Ok(()) => Ok(Value::Text(text.to_owned())),
+        Err(why) => Err(Wrong {
+            span: None,
+            message: format!("{} {why}", quoted(text)),
+        }),
     }
 }
 

@@ -1,10 +1,18 @@
 //! What a worker left to prove its work, and what that is worth: `plan.md`, `verify.json` and `dod.json` read as the files of a
-//! stranger, graded, assessed item by item, and shown as one table. It starts nothing, decides no merge and knows no repository.
+//! stranger, graded, assessed item by item, and shown as one table; and what is asked of it: the contract, and what persons approved,
+//! which alone know the repository, for its ledger. It starts nothing and decides no merge.
 
+pub(crate) mod approval;
 pub(crate) mod artifact;
 pub(crate) mod assess;
+pub(crate) mod contract;
 pub(crate) mod dod;
 pub(crate) mod grade;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the caller is on its way: deliver")
+)]
+pub(crate) mod item;
 mod json;
 pub(crate) mod markdown;
 pub(crate) mod plan;

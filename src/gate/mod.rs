@@ -159,7 +159,8 @@ pub(crate) fn config_for_reading(worktree: &Worktree, profile: Option<&str>) -> 
     Ok(load(worktree, text.as_deref(), None, profile)?.config)
 }
 
-fn refuse_nested() -> Result<()> {
+/// An agent must not speak for a person, nor start another.
+pub(crate) fn refuse_nested() -> Result<()> {
     match std::env::var("ARKAINT_RUN") {
         Ok(run) if !run.is_empty() => Err(Refusal::new(
             format!("already inside run {run}: an agent must not start another"),
@@ -379,7 +380,8 @@ fn agent_is_there(config: &Config) -> Result<()> {
     .into())
 }
 
-fn identity(worktree: &Worktree) -> Result<()> {
+/// Somebody must be there to speak.
+pub(crate) fn identity(worktree: &Worktree) -> Result<()> {
     if worktree.has_identity()? {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 //! with hooks, signing and filters, before a launch and after the check; [`hardened::Hardened`] between. It takes no decisions.
 
 mod attributes;
+mod base;
 mod call;
 pub(crate) mod changes;
 mod content;
@@ -10,6 +11,7 @@ pub(crate) mod files;
 pub(crate) mod fixture;
 pub(crate) mod hardened;
 pub(crate) mod hook_env;
+pub(crate) mod named;
 pub(crate) mod patch;
 mod renames;
 mod settings;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use gix::bstr::BString;
 use gix::note::plumbing::State;
 use gix::refs::transaction::PreviousValue;
 
@@ -23,6 +24,33 @@ const MAX_LINE: usize = 64 * 1024;
 /// # Errors
 /// When the ref cannot be moved within thirty seconds of retries, or the object store cannot be written.
 pub(crate) fn append(worktree: &Worktree, on: Oid, records: &[Record]) -> Result<()> {
+    append_keeping(worktree, on, records, &[])
+}
+
+/// Writes `bytes` as a blob for a record to name. Nothing holds it until it is handed to [`append_keeping`].
+pub(crate) fn store(worktree: &Worktree, bytes: &[u8]) -> Result<Oid> {
+    let blob = worktree.repo()?.write_blob(bytes);
+    Ok(blob.context("writing to the ledger")?.detach())
+}
+
+/// The bytes of a blob that a record names; `None` when it is not here.
+pub(crate) fn stored(worktree: &Worktree, blob: Oid) -> Result<Option<Vec<u8>>> {
+    let object = worktree
+        .repo()?
+        .try_find_object(blob)
+        .with_context(|| format!("reading the blob {blob} of the ledger"))?;
+    Ok(object
+        .filter(|object| object.kind.is_blob())
+        .map(|object| object.detach().data))
+}
+
+/// [`append`], and the blobs `kept` stay reachable with the ledger: they go below `blobs/` in the same step.
+pub(crate) fn append_keeping(
+    worktree: &Worktree,
+    on: Oid,
+    records: &[Record],
+    kept: &[Oid],
+) -> Result<()> {
     if records.is_empty() {
         return Ok(());
     }
@@ -30,7 +58,7 @@ pub(crate) fn append(worktree: &Worktree, on: Oid, records: &[Record]) -> Result
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut pause = Duration::from_millis(2);
     loop {
-        match try_append(repo, on, records) {
+        match try_append(repo, on, records, kept) {
             Ok(()) => return Ok(()),
             Err(error) if Instant::now() > deadline => {
                 return Err(error).context("appending to the ledger");
@@ -45,7 +73,7 @@ pub(crate) fn append(worktree: &Worktree, on: Oid, records: &[Record]) -> Result
     }
 }
 
-fn try_append(repo: &gix::Repository, on: Oid, records: &[Record]) -> Result<()> {
+fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid]) -> Result<()> {
     let tip = tip(repo)?;
     let base_tree = match tip {
         Some(tip) => repo
@@ -66,7 +94,7 @@ fn try_append(repo: &gix::Repository, on: Oid, records: &[Record]) -> Result<()>
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    let mut long = Vec::new();
+    let mut long = kept.to_vec();
     for record in records {
         writeln!(text, "{}", line_within_cap(repo, record, &mut long)?)
             .context("rendering a record")?;
@@ -74,15 +102,15 @@ fn try_append(repo: &gix::Repository, on: Oid, records: &[Record]) -> Result<()>
     let blob = repo.write_blob(&text)?.detach();
     let mut tree = state.replace(on, blob, repo)?.tree;
     if !long.is_empty() {
-        let mut editor = repo.edit_tree(tree)?;
+        // Not `edit_tree`, which looks whether everything is there that was kept before: what was lost, or left out of a partial clone, is no
+        // reason to forget what comes now.
+        let root = repo.find_tree(tree)?.decode()?.into();
+        let mut editor = gix::objs::tree::Editor::new(root, &repo.objects, repo.object_hash());
         for blob in long {
-            editor.upsert(
-                format!("blobs/{blob}"),
-                gix::objs::tree::EntryKind::Blob,
-                blob,
-            )?;
+            let place = ["blobs".into(), BString::from(blob.to_string())];
+            editor.upsert(place, gix::objs::tree::EntryKind::Blob, blob)?;
         }
-        tree = editor.write()?.detach();
+        tree = editor.write(|tree| repo.write_object(tree).map(gix::Id::detach))?;
     }
     let message = format!(
         "arkaint: {} on {}\n",

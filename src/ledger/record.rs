@@ -15,16 +15,22 @@ pub(crate) enum Kind {
     Failure,
     Trip,
     Rollback,
+    /// What a piece of work must prove, frozen.
+    Contract,
+    /// A person's word: on a plan, an outcome, or a commit.
+    Approval,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Checkpoint,
         Self::Run,
         Self::Decay,
         Self::Failure,
         Self::Trip,
         Self::Rollback,
+        Self::Contract,
+        Self::Approval,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -35,6 +41,8 @@ impl Kind {
             Self::Failure => "failure",
             Self::Trip => "trip",
             Self::Rollback => "rollback",
+            Self::Contract => "contract",
+            Self::Approval => "approval",
         }
     }
 }

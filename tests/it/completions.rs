@@ -71,7 +71,10 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
         words.sort();
         words.join(" ")
     };
-    assert_eq!(offered("git arkaint c"), "checkpoint completions cycle");
+    assert_eq!(
+        offered("git arkaint c"),
+        "checkpoint completions contract cycle"
+    );
     assert_eq!(
         offered("git arkaint ho"),
         "hooks",
@@ -98,7 +101,10 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
         offered("git arkaint discarded diff 2"),
         "20260101T000000Z-abcdef/1"
     );
-    assert_eq!(offered("git-arkaint c"), "checkpoint completions cycle");
+    assert_eq!(
+        offered("git-arkaint c"),
+        "checkpoint completions contract cycle"
+    );
     assert_eq!(offered("git-arkaint cycle --re"), "--red --repeat");
 }
 

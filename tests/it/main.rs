@@ -5,6 +5,7 @@ mod breaker;
 mod checkpoint;
 mod completions;
 mod config;
+mod contract;
 mod cycle;
 mod demo;
 mod docs;

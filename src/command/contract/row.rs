@@ -1,0 +1,110 @@
+//! One item of either list as `git arkaint contract show` prints it. It judges nothing.
+
+use serde_json::{Value, json};
+
+use crate::config::{CommandLine, Dod};
+use crate::evidence::contract::Outcome;
+use crate::evidence::dod::List;
+use crate::text;
+
+/// One item of either list, for the eye.
+pub(super) struct Row {
+    pub list: List,
+    pub id: String,
+    pub kind: &'static str,
+    /// The command, glob or pattern.
+    pub check: Value,
+    pub description: String,
+    /// What is known of it; its evidence is the gate's to judge.
+    pub state: &'static str,
+    /// The person who attested it.
+    pub by: Option<String>,
+}
+
+impl Row {
+    pub(super) fn of_item(item: &Dod) -> Self {
+        let mut check = json!({});
+        for (key, value) in [
+            ("command", item.command.as_ref().map(|argv| json!(argv))),
+            ("glob", item.glob.as_ref().map(|glob| json!(glob))),
+            ("pattern", item.pattern.as_ref().map(|text| json!(text))),
+            ("paths", (!item.paths.is_empty()).then(|| json!(item.paths))),
+        ] {
+            if let Some(value) = value {
+                check[key] = value;
+            }
+        }
+        Self {
+            list: List::Project,
+            id: item.id.clone(),
+            kind: item.kind.name(),
+            check,
+            description: item.description.clone().unwrap_or_default(),
+            state: "unknown",
+            by: None,
+        }
+    }
+
+    pub(super) fn of_outcome(outcome: &Outcome) -> Self {
+        let mut check = json!({});
+        match &outcome.check.command {
+            Some(CommandLine::Bash(text)) => check["command"] = text.as_str().into(),
+            Some(CommandLine::Argv(words)) => check["command"] = words.clone().into(),
+            None => {}
+        }
+        if let Some(note) = &outcome.check.note {
+            check["note"] = note.as_str().into();
+        }
+        Self {
+            list: List::Issue,
+            id: outcome.id.clone(),
+            kind: outcome.check.kind.name(),
+            check,
+            description: outcome.description.clone(),
+            state: "unknown",
+            by: None,
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.list.name(), text::visible_line(&self.id))
+    }
+
+    /// `make test: All tests pass`.
+    pub(super) fn what(&self) -> String {
+        let word = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(" "),
+            _ => String::new(),
+        };
+        let checks = self.check.as_object().into_iter().flatten();
+        let mut parts: Vec<String> = checks
+            .map(|(key, value)| match key.as_str() {
+                "paths" => format!("in {}", word(value)),
+                "note" => format!("({})", word(value)),
+                _ => word(value),
+            })
+            .collect();
+        // The pattern before the paths that it is looked for in.
+        parts.sort_by_key(|part| part.starts_with("in "));
+        let mut what = parts.join(" ");
+        if !self.description.is_empty() {
+            what = format!("{what}: {}", self.description);
+        }
+        if let Some(by) = &self.by {
+            what = format!("{what} [{by}]");
+        }
+        what.trim_start_matches(": ").to_owned()
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "list": self.list.name(), "id": self.id, "kind": self.kind, "check": self.check, "description": self.description,
+            "state": self.state, "by": self.by,
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! A commit by the first digits of its id, and who speaks here. Names that move (branches, HEAD) are not resolved.
+
+use std::collections::HashSet;
+
+use anyhow::{Context as _, Result};
+
+use super::{Oid, Worktree};
+
+/// Fewer digits name too much.
+pub(crate) const SHORTEST: usize = 7;
+
+/// What the digits of an id lead to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Commit(Oid),
+    /// Not hexadecimal, or too few or too many digits.
+    NoId,
+    Unknown,
+    /// So many commits begin with them.
+    Ambiguous(usize),
+}
+
+impl Worktree {
+    /// The commit whose id begins with `digits`, at least [`SHORTEST`] of them.
+    pub(crate) fn commit_named(&self, digits: &str) -> Result<Named> {
+        let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        if !hex || digits.len() < SHORTEST {
+            return Ok(Named::NoId);
+        }
+        let Ok(prefix) = gix::hash::Prefix::from_hex(&digits.to_ascii_lowercase()) else {
+            return Ok(Named::NoId);
+        };
+        let repo = self.repo()?;
+        let mut found = HashSet::new();
+        repo.objects
+            .lookup_prefix(prefix, Some(&mut found))
+            .with_context(|| format!("looking for {digits}"))?;
+        let mut commits = Vec::new();
+        for id in found {
+            if repo.find_header(id)?.kind().is_commit() {
+                commits.push(id);
+            }
+        }
+        Ok(match commits.as_slice() {
+            [] => Named::Unknown,
+            [commit] => Named::Commit(*commit),
+            several => Named::Ambiguous(several.len()),
+        })
+    }
+
+    /// Is `commit` what HEAD, a branch, or a branch of a remote names?
+    pub(crate) fn is_tip(&self, commit: Oid) -> Result<bool> {
+        if self.head()? == Some(commit) {
+            return Ok(true);
+        }
+        let repo = self.repo()?;
+        for prefix in ["refs/heads/", "refs/remotes/", "refs/pull/"] {
+            let refs = repo.references()?;
+            for reference in refs.prefixed(prefix)?.filter_map(std::result::Result::ok) {
+                if reference.target().try_id().is_some_and(|id| id == commit) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Who git would name as the committer: `NAME <EMAIL>`.
+    ///
+    /// # Errors
+    /// When nobody is configured.
+    pub(crate) fn identity(&self) -> Result<String> {
+        let ident = self.git().call(["var", "GIT_COMMITTER_IDENT"]).text()?;
+        let (who, _time) = ident
+            .rsplit_once('>')
+            .context("reading what git var printed")?;
+        Ok(format!("{who}>"))
+    }
+}
