@@ -45,6 +45,14 @@ impl Adapter for Command {
         }
     }
 
+    fn provider(&self, agent: &config::Agent) -> Option<String> {
+        agent.provider.clone()
+    }
+
+    fn endpoint(&self, agent: &config::Agent) -> Option<String> {
+        provider::endpoint(agent.provider.as_deref()?, provider::ENDPOINTS)
+    }
+
     fn events(&mut self, line: &[u8], out: &mut Vec<Event>) {
         match object(line) {
             Some(value) if value["arkaint"].is_object() => report(&value["arkaint"], out),

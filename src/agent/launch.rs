@@ -254,7 +254,10 @@ pub(crate) fn price_of(
     agent: &config::Agent,
     prices: &std::collections::BTreeMap<String, Price>,
 ) -> Option<Price> {
-    let provider = transcript.provider.as_ref().or(agent.provider.as_ref())?;
+    let provider = transcript
+        .provider
+        .clone()
+        .or_else(|| adapter(agent.name).provider(agent))?;
     let model = transcript.model.as_ref().or(agent.model.as_ref())?;
     prices.get(&format!("{provider}/{model}")).copied()
 }

@@ -1,6 +1,9 @@
 //! One stateless launch: the adapter of each agent, the events its stream is turned into, and how a launch ended.
 //! Nothing outside this room knows an agent's flags or its stream.
 
+mod claude;
+#[cfg(test)]
+mod claude_tests;
 mod command;
 mod goose;
 pub(crate) mod launch;
@@ -32,6 +35,12 @@ pub(crate) trait Adapter {
 
     /// The words that print its version, where it has one.
     fn version(&self, agent: &config::Agent) -> Option<Vec<String>>;
+
+    /// The provider that a launch asks when its stream names none.
+    fn provider(&self, agent: &config::Agent) -> Option<String>;
+
+    /// Where the provider is reached, as the environment says; no stream tells it.
+    fn endpoint(&self, agent: &config::Agent) -> Option<String>;
 
     /// The events of one raw line of standard output, in order. A line that is no event gives [`Event::Plain`], an unknown event
     /// nothing.
@@ -66,10 +75,7 @@ impl Launch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Terminate,
-    #[expect(
-        dead_code,
-        reason = "for agents that write their last result on SIGINT alone"
-    )]
+    /// For agents that write their last result on SIGINT alone.
     Interrupt,
 }
 
@@ -77,6 +83,7 @@ pub(crate) enum Stop {
 pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
     match name {
         AgentName::Goose => Box::new(goose::Goose),
+        AgentName::Claude => Box::new(claude::Claude::default()),
         AgentName::Command => Box::new(command::Command),
     }
 }
@@ -96,7 +103,16 @@ pub(crate) fn version_of(printed: &str) -> Option<String> {
 
 /// Which agent wrote this line, when the line alone can tell.
 pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
+    if claude::speaks(line) {
+        return Some(AgentName::Claude);
+    }
     goose::speaks(line).then_some(AgentName::Goose)
+}
+
+/// The program of an agent, as configured or by its usual name.
+fn program(agent: &config::Agent, usual: &str) -> impl Iterator<Item = String> {
+    let usual = agent.command.is_empty().then(|| usual.to_owned());
+    usual.into_iter().chain(agent.command.iter().cloned())
 }
 
 /// The first JSON object of a line, also behind other text: an interrupted agent may print prose and an event on one line.

@@ -114,6 +114,8 @@ pub(crate) struct Checkpoint {
 pub(crate) enum AgentName {
     #[default]
     Goose,
+    /// Claude Code.
+    Claude,
     /// Any argv that reads the packet on standard input.
     Command,
 }
@@ -122,6 +124,7 @@ impl AgentName {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Goose => "goose",
+            Self::Claude => "claude",
             Self::Command => "command",
         }
     }

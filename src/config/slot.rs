@@ -171,6 +171,7 @@ impl Slot for AgentName {
     fn put(&mut self, value: Value) {
         *self = match word(&value) {
             "goose" => Self::Goose,
+            "claude" => Self::Claude,
             "command" => Self::Command,
             _ => misfit(&value),
         };
