@@ -24,7 +24,7 @@ impl GooseWorld {
     /// `None`, and one line that says so, where there is no Goose.
     pub fn new(name: &str, test: &str, replies: Vec<Reply>) -> Option<Self> {
         let Some(goose) = goose() else {
-            not_run(name);
+            not_run(name, "goose");
             return None;
         };
         let sandbox = Sandbox::ready(test);
@@ -136,23 +136,31 @@ impl GooseWorld {
 }
 
 /// The real Goose: `ARKAINT_TEST_GOOSE`, else where `tests/run` installs it.
-fn goose() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("ARKAINT_TEST_GOOSE") {
+pub fn goose() -> Option<PathBuf> {
+    tool(
+        "ARKAINT_TEST_GOOSE",
+        "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
+    )
+}
+
+/// A real agent's program: what `variable` names, else `installed` below the `tools` that `tests/run` fills.
+pub fn tool(variable: &str, installed: &str) -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(variable) {
         return Some(PathBuf::from(named)).filter(|p| p.is_file());
     }
-    let installed = "tools/node_modules/@aaif/goose-binary-linux-x64/bin/goose";
+    let installed = Path::new("tools").join(installed);
     let built = Sandbox::bin().parent().unwrap().to_path_buf();
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
     [built, here]
         .into_iter()
-        .map(|target| target.join(installed))
+        .map(|target| target.join(&installed))
         .find(|p| p.is_file())
 }
 
 /// One line, past the test harness, which keeps what passing tests print to itself: into the list that `tests/run` makes one line of,
 /// else on stderr.
-fn not_run(name: &str) {
-    let line = format!("not run: {name} (no goose)\n");
+pub fn not_run(name: &str, agent: &str) {
+    let line = format!("not run: {name} (no {agent})\n");
     let list = std::env::var_os("ARKAINT_TEST_NOT_RUN");
     let list = list.and_then(|list| OpenOptions::new().create(true).append(true).open(list).ok());
     let _ = match list {

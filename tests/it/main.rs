@@ -3,6 +3,7 @@
 
 mod breaker;
 mod checkpoint;
+mod claude_cycle;
 mod completions;
 mod config;
 mod cycle;
