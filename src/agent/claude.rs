@@ -68,6 +68,7 @@ impl Adapter for Claude {
             provider_variables,
             // On SIGTERM no result is written, and one more call of the model begins.
             stop: Stop::Interrupt,
+            turns: None,
         }
     }
 

@@ -42,6 +42,7 @@ impl Adapter for Command {
             set: std::collections::BTreeMap::new(),
             provider_variables: provider::variables(agent.provider.as_deref()),
             stop: Stop::Terminate,
+            turns: None,
         }
     }
 

@@ -58,6 +58,7 @@ impl Adapter for Goose {
                 .into(),
             provider_variables,
             stop: Stop::Terminate,
+            turns: None,
         }
     }
 

@@ -179,6 +179,13 @@ pub(crate) fn run(
                 "the same call had the same result {REPEAT_LIMIT} times in a row"
             ));
         }
+        if let Some(turns) = launch
+            .turns
+            .filter(|turns| transcript.turns > u64::from(*turns))
+            && !transcript.done
+        {
+            return Verdict::Stop(format!("agent.max_turns: {turns} turns allowed"));
+        }
         // What came with the end of a finished run is spent already; there is nothing left to stop.
         if let Some(why) =
             over(&transcript, order.agent, order.prices, &order.caps).filter(|_| !transcript.done)

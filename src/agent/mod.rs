@@ -4,6 +4,9 @@
 mod claude;
 #[cfg(test)]
 mod claude_tests;
+mod codex;
+#[cfg(test)]
+mod codex_tests;
 mod command;
 mod goose;
 pub(crate) mod launch;
@@ -57,6 +60,8 @@ pub(crate) struct Launch {
     pub provider_variables: Vec<String>,
     /// The polite way to end it.
     pub stop: Stop,
+    /// Turns after which it is ended from outside; `None` where the agent counts them itself.
+    pub turns: Option<u32>,
 }
 
 impl Launch {
@@ -84,6 +89,7 @@ pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
     match name {
         AgentName::Goose => Box::new(goose::Goose),
         AgentName::Claude => Box::new(claude::Claude::default()),
+        AgentName::Codex => Box::new(codex::Codex::default()),
         AgentName::Command => Box::new(command::Command),
     }
 }
@@ -105,6 +111,9 @@ pub(crate) fn version_of(printed: &str) -> Option<String> {
 pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
     if claude::speaks(line) {
         return Some(AgentName::Claude);
+    }
+    if codex::speaks(line) {
+        return Some(AgentName::Codex);
     }
     goose::speaks(line).then_some(AgentName::Goose)
 }

@@ -64,6 +64,7 @@ pub(crate) fn agent_name(word: &str) -> Result<AgentName> {
     match word {
         "goose" => Ok(AgentName::Goose),
         "claude" => Ok(AgentName::Claude),
+        "codex" => Ok(AgentName::Codex),
         "command" => Ok(AgentName::Command),
         other => Err(Refusal::new(
             format!("unknown agent '{other}'"),

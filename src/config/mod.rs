@@ -116,6 +116,8 @@ pub(crate) enum AgentName {
     Goose,
     /// Claude Code.
     Claude,
+    /// Codex CLI.
+    Codex,
     /// Any argv that reads the packet on standard input.
     Command,
 }
@@ -125,6 +127,7 @@ impl AgentName {
         match self {
             Self::Goose => "goose",
             Self::Claude => "claude",
+            Self::Codex => "codex",
             Self::Command => "command",
         }
     }

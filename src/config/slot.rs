@@ -172,6 +172,7 @@ impl Slot for AgentName {
         *self = match word(&value) {
             "goose" => Self::Goose,
             "claude" => Self::Claude,
+            "codex" => Self::Codex,
             "command" => Self::Command,
             _ => misfit(&value),
         };

@@ -84,6 +84,30 @@ fn every_recorded_run_of_claude() {
 }
 
 #[test]
+fn every_recorded_run_of_codex() {
+    assert!(recorded(AgentName::Codex) > 30);
+}
+
+#[test]
+fn a_deadline_that_passes_while_the_service_is_waited_for_is_the_services() {
+    let stopped = |stopped| Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
+    };
+    let waiting = br#"{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}"#;
+    for deadline in [Stopped::Wall, Stopped::Idle] {
+        let (outcome, reason) = judged(AgentName::Codex, waiting, &stopped(deadline));
+        assert!(
+            outcome == Outcome::Unreachable && reason.contains("waiting for network"),
+            "{reason}"
+        );
+    }
+    let odd = br#"{"type":"error","message":"something odd"}"#;
+    let (outcome, _) = judged(AgentName::Codex, odd, &stopped(Stopped::Idle));
+    assert_eq!(outcome, Outcome::Timeout);
+}
+
+#[test]
 fn zero_is_not_enough() {
     assert_eq!(
         goose(&[&model("Done."), COMPLETE], &exit(0)).0,
