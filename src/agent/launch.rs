@@ -179,6 +179,9 @@ pub(crate) fn run(
                 "the same call had the same result {REPEAT_LIMIT} times in a row"
             ));
         }
+        if let Some(circle) = &transcript.stuck {
+            return Verdict::Stop(circle.clone());
+        }
         if let Some(turns) = launch
             .turns
             .filter(|turns| transcript.turns > u64::from(*turns))

@@ -10,6 +10,9 @@ mod codex_tests;
 mod command;
 mod goose;
 pub(crate) mod launch;
+mod opencode;
+#[cfg(test)]
+mod opencode_tests;
 mod provider;
 #[cfg(test)]
 mod tests;
@@ -90,6 +93,7 @@ pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
         AgentName::Goose => Box::new(goose::Goose),
         AgentName::Claude => Box::new(claude::Claude::default()),
         AgentName::Codex => Box::new(codex::Codex::default()),
+        AgentName::OpenCode => Box::new(opencode::OpenCode::default()),
         AgentName::Command => Box::new(command::Command),
     }
 }
@@ -114,6 +118,9 @@ pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
     }
     if codex::speaks(line) {
         return Some(AgentName::Codex);
+    }
+    if opencode::speaks(line) {
+        return Some(AgentName::OpenCode);
     }
     goose::speaks(line).then_some(AgentName::Goose)
 }
@@ -169,6 +176,8 @@ pub(crate) enum Event {
     Cost(f64),
     /// The service or the agent failed: the agent's own words. It ended the run unless the model goes on after it.
     Error(String),
+    /// An error that the agent goes round in a circle over, for ever if it is let.
+    Stuck(String),
     /// The output limit of one reply was reached.
     OutputLimit,
     /// The run ended by the agent's own account.

@@ -96,6 +96,8 @@ pub(crate) struct Transcript {
     pub done: bool,
     /// Errors in the agent's words, oldest first, the last few.
     pub errors: VecDeque<String>,
+    /// The circle that the agent will not leave, in words.
+    pub stuck: Option<String>,
     /// What went wrong last, unless the model went on after it.
     pub trouble: Option<Trouble>,
     /// The last message, its end when it is long.
@@ -192,6 +194,10 @@ impl Transcript {
                 let words = text::ellipsis(&words, WORDS_MAX);
                 keep(&mut self.errors, words.clone(), PLAIN_MAX);
                 self.trouble = Some(Trouble::Error(words));
+            }
+            Event::Stuck(words) => {
+                self.stuck = Some(text::ellipsis(&words, WORDS_MAX));
+                self.feed(Event::Error(words));
             }
             Event::OutputLimit => self.trouble = Some(Trouble::OutputLimit),
             Event::Done => self.done = true,

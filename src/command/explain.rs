@@ -65,6 +65,7 @@ pub(crate) fn agent_name(word: &str) -> Result<AgentName> {
         "goose" => Ok(AgentName::Goose),
         "claude" => Ok(AgentName::Claude),
         "codex" => Ok(AgentName::Codex),
+        "opencode" => Ok(AgentName::OpenCode),
         "command" => Ok(AgentName::Command),
         other => Err(Refusal::new(
             format!("unknown agent '{other}'"),

@@ -118,6 +118,7 @@ pub(crate) enum AgentName {
     Claude,
     /// Codex CLI.
     Codex,
+    OpenCode,
     /// Any argv that reads the packet on standard input.
     Command,
 }
@@ -128,6 +129,7 @@ impl AgentName {
             Self::Goose => "goose",
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::OpenCode => "opencode",
             Self::Command => "command",
         }
     }

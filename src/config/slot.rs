@@ -173,6 +173,7 @@ impl Slot for AgentName {
             "goose" => Self::Goose,
             "claude" => Self::Claude,
             "codex" => Self::Codex,
+            "opencode" => Self::OpenCode,
             "command" => Self::Command,
             _ => misfit(&value),
         };

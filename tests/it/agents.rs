@@ -4,6 +4,47 @@ use serde_json::json;
 
 use crate::sandbox::Sandbox;
 
+/// OpenCode asks again for ever where a reply is cut: it is ended before that costs anything.
+#[test]
+fn an_agent_that_goes_round_in_a_circle_is_ended() {
+    let sandbox = Sandbox::ready("\"true\"");
+    let script = sandbox.agent_script();
+    sandbox.write(
+        "arkaint.toml",
+        &format!(
+            "[checkpoint]\ntest = \"true\"\n\n[agent]\nname = \"opencode\"\ncommand = [\"sh\", \"{}\"]\n\n[cycle]\nfix_rounds = 0\n",
+            script.display()
+        ),
+    );
+    sandbox.commit_all("opencode is the agent");
+    sandbox.agent(
+        r#"
+        if [ "$1" = --version ]; then echo 1.18.33; exit; fi
+        cat > "$HOME/packet"; echo part > part.txt
+        for round in 1 2; do
+            echo '{"type":"text","timestamp":1,"sessionID":"s","part":{"messageID":"m'$round'","text":"I will now"}}'
+            echo '{"type":"step_finish","timestamp":1,"sessionID":"s","part":{"reason":"unknown","tokens":{"input":0,"output":0},"cost":0}}'
+        done
+        exec sleep 600
+        "#,
+    );
+    sandbox.arkaint(["cycle", "a task"]).expect(3);
+    let log = sandbox
+        .arkaint(["log", "--json", "--kind", "run"])
+        .expect(0)
+        .json();
+    let run = &log["records"][0];
+    assert_eq!(
+        (&run["agent"], &run["outcome"], &run["reason"]),
+        (
+            &json!("opencode"),
+            &json!("capped"),
+            &json!("cut off: the reply has no end, 2 times")
+        )
+    );
+    assert_eq!(sandbox.read("part.txt"), "part\n");
+}
+
 /// Codex has no limit of turns; a stand-in that would go on for ever is ended after those that are allowed.
 #[test]
 fn turns_are_counted_from_outside_where_an_agent_does_not_count_them() {
