@@ -8,6 +8,9 @@ mod codex;
 #[cfg(test)]
 mod codex_tests;
 mod command;
+mod gemini;
+#[cfg(test)]
+mod gemini_tests;
 mod goose;
 pub(crate) mod launch;
 mod opencode;
@@ -94,6 +97,7 @@ pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
         AgentName::Claude => Box::new(claude::Claude::default()),
         AgentName::Codex => Box::new(codex::Codex::default()),
         AgentName::OpenCode => Box::new(opencode::OpenCode::default()),
+        AgentName::Gemini => Box::new(gemini::Gemini),
         AgentName::Command => Box::new(command::Command),
     }
 }
@@ -121,6 +125,9 @@ pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
     }
     if opencode::speaks(line) {
         return Some(AgentName::OpenCode);
+    }
+    if gemini::speaks(line) {
+        return Some(AgentName::Gemini);
     }
     goose::speaks(line).then_some(AgentName::Goose)
 }

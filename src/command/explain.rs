@@ -66,6 +66,7 @@ pub(crate) fn agent_name(word: &str) -> Result<AgentName> {
         "claude" => Ok(AgentName::Claude),
         "codex" => Ok(AgentName::Codex),
         "opencode" => Ok(AgentName::OpenCode),
+        "gemini" => Ok(AgentName::Gemini),
         "command" => Ok(AgentName::Command),
         other => Err(Refusal::new(
             format!("unknown agent '{other}'"),

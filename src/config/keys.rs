@@ -159,9 +159,9 @@ pub(super) static TABLES: &[Table] = &[
         &[
             key(
                 "name",
-                Kind::Choice(&["goose", "claude", "codex", "opencode", "command"]),
+                Kind::Choice(&["goose", "claude", "codex", "opencode", "gemini", "command"]),
                 Is(r#""goose""#),
-                "Goose, Claude Code, Codex, OpenCode, or any command that reads the packet on standard input.",
+                "Goose, Claude Code, Codex, OpenCode, Gemini CLI, or any command that reads the packet on standard input.",
                 |c, _| &mut c.agent.name,
             ),
             key(

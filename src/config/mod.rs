@@ -119,6 +119,7 @@ pub(crate) enum AgentName {
     /// Codex CLI.
     Codex,
     OpenCode,
+    Gemini,
     /// Any argv that reads the packet on standard input.
     Command,
 }
@@ -130,6 +131,7 @@ impl AgentName {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::OpenCode => "opencode",
+            Self::Gemini => "gemini",
             Self::Command => "command",
         }
     }

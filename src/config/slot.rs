@@ -174,6 +174,7 @@ impl Slot for AgentName {
             "claude" => Self::Claude,
             "codex" => Self::Codex,
             "opencode" => Self::OpenCode,
+            "gemini" => Self::Gemini,
             "command" => Self::Command,
             _ => misfit(&value),
         };

@@ -386,7 +386,7 @@ fn mistakes_name_line_key_and_what_was_meant() {
         ),
         (
             "[agent]\nname = 'gose'",
-            r#"2: 'agent.name': expected "goose" or "claude" or "codex" or "opencode" or "command", found the string "gose"; did you mean "goose"?"#,
+            r#"2: 'agent.name': expected "goose" or "claude" or "codex" or "opencode" or "gemini" or "command", found the string "gose"; did you mean "goose"?"#,
         ),
         (
             "[agent]\nmodel = ''",
@@ -698,7 +698,7 @@ fn wrong_personal_settings_name_themselves() {
             flags: flags(Some("gose"), None),
             ..Sources::default()
         }),
-        r#"--agent: expected "goose" or "claude" or "codex" or "opencode" or "command", found the string "gose"; did you mean "goose"?"#
+        r#"--agent: expected "goose" or "claude" or "codex" or "opencode" or "gemini" or "command", found the string "gose"; did you mean "goose"?"#
     );
     assert_eq!(
         cause(Sources {

@@ -246,10 +246,10 @@ fn by_words(words: &str) -> Option<(Outcome, String)> {
             (r"(?i)context (length|limit|window)|prompt is too long|maximum context", Outcome::Capped),
             (r"(?i)credits? exhausted|credit balance|insufficient (credits?|funds|balance)|payment required|billing", Outcome::Unusable),
             (r"(?i)rate.?limit|too many requests|\bquota\b|resource.?exhausted", Outcome::Limited),
-            (r"(?i)authenticat|unauthori[sz]ed|forbidden|invalid (api|x-api)[ -]?key|incorrect api key|api key (not|is) (found|valid|missing|set)|missing environment variable", Outcome::Unusable),
+            (r"(?i)authenticat|unauthori[sz]ed|forbidden|invalid (api|x-api)[ -]?key|incorrect api key|api key (not|is) (found|valid|missing|set)|missing environment variable|set an auth method|not running in a trusted directory", Outcome::Unusable),
             (r"(?i)no provider configured|unknown provider|unknown model|unsupported (value|parameter)|invalid_request_error|model .{0,60}(not found|does not exist|not exist)|no such model", Outcome::Unusable),
             (r"(?i)\binterrupted\b", Outcome::Killed),
-            (r"(?i)approval required|requires? an interactive|command not found|root/sudo|as root\b|input must be provided|no prompt provided", Outcome::Unusable),
+            (r"(?i)approval required|requires? an interactive|command not found|root/sudo|as root\b|input must be provided|no (prompt|input) provided", Outcome::Unusable),
             (r"(?i)network error|(could not|unable to) connect|connection ?(failed|refused|reset|closed|error|aborted|timed out)|timed out|timeout", Outcome::Unreachable),
             (r"(?i)\bdns\b|name resolution|unreachable|server error|overloaded|high demand|temporary errors|service unavailable|bad gateway|stream decode|unexpected eof", Outcome::Unreachable),
         ]

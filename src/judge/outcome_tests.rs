@@ -94,6 +94,11 @@ fn every_recorded_run_of_opencode() {
 }
 
 #[test]
+fn every_recorded_run_of_gemini() {
+    assert!(recorded(AgentName::Gemini) >= 27);
+}
+
+#[test]
 fn a_deadline_that_passes_while_the_service_is_waited_for_is_the_services() {
     let stopped = |stopped| Ending {
         stopped: Some(stopped),
