@@ -131,7 +131,7 @@ pub(crate) struct Checkpoint {
 /// What can be changed for one launch.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Launch {
-    /// Agent: goose or command
+    /// Agent: goose, claude, codex, opencode, gemini or command
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Provider, as the agent names it

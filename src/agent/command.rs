@@ -42,7 +42,16 @@ impl Adapter for Command {
             set: std::collections::BTreeMap::new(),
             provider_variables: provider::variables(agent.provider.as_deref()),
             stop: Stop::Terminate,
+            turns: None,
         }
+    }
+
+    fn provider(&self, agent: &config::Agent) -> Option<String> {
+        agent.provider.clone()
+    }
+
+    fn endpoint(&self, agent: &config::Agent) -> Option<String> {
+        provider::endpoint(agent.provider.as_deref()?, provider::ENDPOINTS)
     }
 
     fn events(&mut self, line: &[u8], out: &mut Vec<Event>) {

@@ -14,11 +14,15 @@ impl Adapter for Goose {
     }
 
     fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(program(agent).chain(["--version".to_owned()]).collect())
+        Some(
+            super::program(agent, "goose")
+                .chain(["--version".to_owned()])
+                .collect(),
+        )
     }
 
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = program(agent).collect();
+        let mut argv: Vec<String> = super::program(agent, "goose").collect();
         // --quiet: else a banner precedes the JSON. --no-profile: the user's extensions stay out, and alone it would leave no tools.
         for word in [
             "run",
@@ -54,7 +58,17 @@ impl Adapter for Goose {
                 .into(),
             provider_variables,
             stop: Stop::Terminate,
+            turns: None,
         }
+    }
+
+    fn provider(&self, agent: &config::Agent) -> Option<String> {
+        let chosen = agent.provider.clone();
+        chosen.or_else(|| std::env::var("GOOSE_PROVIDER").ok())
+    }
+
+    fn endpoint(&self, agent: &config::Agent) -> Option<String> {
+        provider::endpoint(&self.provider(agent)?, provider::ENDPOINTS)
     }
 
     fn events(&mut self, line: &[u8], out: &mut Vec<Event>) {
@@ -63,12 +77,6 @@ impl Adapter for Goose {
             None => super::command::plain(line, out),
         }
     }
-}
-
-/// The program, as configured or by its usual name.
-fn program(agent: &config::Agent) -> impl Iterator<Item = String> {
-    let usual = agent.command.is_empty().then(|| "goose".to_owned());
-    usual.into_iter().chain(agent.command.iter().cloned())
 }
 
 /// Is this a line of Goose's stream?

@@ -179,6 +179,16 @@ pub(crate) fn run(
                 "the same call had the same result {REPEAT_LIMIT} times in a row"
             ));
         }
+        if let Some(circle) = &transcript.stuck {
+            return Verdict::Stop(circle.clone());
+        }
+        if let Some(turns) = launch
+            .turns
+            .filter(|turns| transcript.turns > u64::from(*turns))
+            && !transcript.done
+        {
+            return Verdict::Stop(format!("agent.max_turns: {turns} turns allowed"));
+        }
         // What came with the end of a finished run is spent already; there is nothing left to stop.
         if let Some(why) =
             over(&transcript, order.agent, order.prices, &order.caps).filter(|_| !transcript.done)
@@ -254,7 +264,10 @@ pub(crate) fn price_of(
     agent: &config::Agent,
     prices: &std::collections::BTreeMap<String, Price>,
 ) -> Option<Price> {
-    let provider = transcript.provider.as_ref().or(agent.provider.as_ref())?;
+    let provider = transcript
+        .provider
+        .clone()
+        .or_else(|| adapter(agent.name).provider(agent))?;
     let model = transcript.model.as_ref().or(agent.model.as_ref())?;
     prices.get(&format!("{provider}/{model}")).copied()
 }

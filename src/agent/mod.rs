@@ -1,9 +1,21 @@
 //! One stateless launch: the adapter of each agent, the events its stream is turned into, and how a launch ended.
 //! Nothing outside this room knows an agent's flags or its stream.
 
+mod claude;
+#[cfg(test)]
+mod claude_tests;
+mod codex;
+#[cfg(test)]
+mod codex_tests;
 mod command;
+mod gemini;
+#[cfg(test)]
+mod gemini_tests;
 mod goose;
 pub(crate) mod launch;
+mod opencode;
+#[cfg(test)]
+mod opencode_tests;
 mod provider;
 #[cfg(test)]
 mod tests;
@@ -33,6 +45,12 @@ pub(crate) trait Adapter {
     /// The words that print its version, where it has one.
     fn version(&self, agent: &config::Agent) -> Option<Vec<String>>;
 
+    /// The provider that a launch asks when its stream names none.
+    fn provider(&self, agent: &config::Agent) -> Option<String>;
+
+    /// Where the provider is reached, as the environment says; no stream tells it.
+    fn endpoint(&self, agent: &config::Agent) -> Option<String>;
+
     /// The events of one raw line of standard output, in order. A line that is no event gives [`Event::Plain`], an unknown event
     /// nothing.
     fn events(&mut self, line: &[u8], out: &mut Vec<Event>);
@@ -48,6 +66,8 @@ pub(crate) struct Launch {
     pub provider_variables: Vec<String>,
     /// The polite way to end it.
     pub stop: Stop,
+    /// Turns after which it is ended from outside; `None` where the agent counts them itself.
+    pub turns: Option<u32>,
 }
 
 impl Launch {
@@ -66,10 +86,7 @@ impl Launch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Terminate,
-    #[expect(
-        dead_code,
-        reason = "for agents that write their last result on SIGINT alone"
-    )]
+    /// For agents that write their last result on SIGINT alone.
     Interrupt,
 }
 
@@ -77,6 +94,10 @@ pub(crate) enum Stop {
 pub(crate) fn adapter(name: AgentName) -> Box<dyn Adapter> {
     match name {
         AgentName::Goose => Box::new(goose::Goose),
+        AgentName::Claude => Box::new(claude::Claude::default()),
+        AgentName::Codex => Box::new(codex::Codex::default()),
+        AgentName::OpenCode => Box::new(opencode::OpenCode::default()),
+        AgentName::Gemini => Box::new(gemini::Gemini),
         AgentName::Command => Box::new(command::Command),
     }
 }
@@ -96,7 +117,25 @@ pub(crate) fn version_of(printed: &str) -> Option<String> {
 
 /// Which agent wrote this line, when the line alone can tell.
 pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
+    if claude::speaks(line) {
+        return Some(AgentName::Claude);
+    }
+    if codex::speaks(line) {
+        return Some(AgentName::Codex);
+    }
+    if opencode::speaks(line) {
+        return Some(AgentName::OpenCode);
+    }
+    if gemini::speaks(line) {
+        return Some(AgentName::Gemini);
+    }
     goose::speaks(line).then_some(AgentName::Goose)
+}
+
+/// The program of an agent, as configured or by its usual name.
+fn program(agent: &config::Agent, usual: &str) -> impl Iterator<Item = String> {
+    let usual = agent.command.is_empty().then(|| usual.to_owned());
+    usual.into_iter().chain(agent.command.iter().cloned())
 }
 
 /// The first JSON object of a line, also behind other text: an interrupted agent may print prose and an event on one line.
@@ -144,6 +183,8 @@ pub(crate) enum Event {
     Cost(f64),
     /// The service or the agent failed: the agent's own words. It ended the run unless the model goes on after it.
     Error(String),
+    /// An error that the agent goes round in a circle over, for ever if it is let.
+    Stuck(String),
     /// The output limit of one reply was reached.
     OutputLimit,
     /// The run ended by the agent's own account.

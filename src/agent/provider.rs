@@ -63,6 +63,16 @@ pub(super) fn variables(provider: Option<&str>) -> Vec<String> {
         .collect()
 }
 
+/// What the variables that name a provider's address end in, by common habit.
+pub(super) const ENDPOINTS: &[&str] = &["HOST", "BASE_URL", "ENDPOINT"];
+
+/// Where `provider` is reached: the first of its variables with one of these ends that is set.
+pub(super) fn endpoint(provider: &str, ends: &[&str]) -> Option<String> {
+    let provider = provider.to_uppercase();
+    ends.iter()
+        .find_map(|end| std::env::var(format!("{provider}_{end}")).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

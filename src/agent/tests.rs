@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn config() -> config::Agent {
+pub(super) fn config() -> config::Agent {
     config::Agent {
         name: AgentName::Goose,
         provider: None,

@@ -96,6 +96,8 @@ pub(crate) struct Transcript {
     pub done: bool,
     /// Errors in the agent's words, oldest first, the last few.
     pub errors: VecDeque<String>,
+    /// The circle that the agent will not leave, in words.
+    pub stuck: Option<String>,
     /// What went wrong last, unless the model went on after it.
     pub trouble: Option<Trouble>,
     /// The last message, its end when it is long.
@@ -193,6 +195,10 @@ impl Transcript {
                 keep(&mut self.errors, words.clone(), PLAIN_MAX);
                 self.trouble = Some(Trouble::Error(words));
             }
+            Event::Stuck(words) => {
+                self.stuck = Some(text::ellipsis(&words, WORDS_MAX));
+                self.feed(Event::Error(words));
+            }
             Event::OutputLimit => self.trouble = Some(Trouble::OutputLimit),
             Event::Done => self.done = true,
             Event::Plain(line) => {
@@ -207,12 +213,17 @@ impl Transcript {
     /// Each model call sends the whole context again, so the estimate adds up, for every call seen, overhead + (packet + talk so
     /// far) / 4, and what the model wrote / 4. Caching makes the real price lower; compaction makes the real sum lower.
     pub(crate) fn tokens(&self) -> Tokens {
-        match self.usage.and_then(Usage::total) {
-            Some(total) => Tokens {
+        match (self.usage, self.usage.and_then(Usage::total)) {
+            // Claude Code tells the input of each call as it goes, and what was written at its end.
+            (Some(Usage { output: None, .. }), Some(input)) => Tokens {
+                total: input + self.model_bytes / BYTES_PER_TOKEN,
+                estimated: true,
+            },
+            (_, Some(total)) => Tokens {
                 total,
                 estimated: false,
             },
-            None => Tokens {
+            (_, None) => Tokens {
                 total: self.estimated_input + self.model_bytes / BYTES_PER_TOKEN,
                 estimated: true,
             },
@@ -226,16 +237,10 @@ impl Transcript {
 
     /// Did the last message end with the line that the prompt asks for?
     pub(crate) fn completed(&self) -> bool {
-        let said = |text: &str| {
-            text.lines()
-                .map(str::trim)
-                .rfind(|line| !line.is_empty())
-                .is_some_and(is_completion)
-        };
         if self.last_message.is_empty() {
-            self.plain.back().is_some_and(|line| said(line))
+            self.plain.back().is_some_and(|line| says_done(line))
         } else {
-            self.last == Last::Model && said(&self.last_message)
+            self.last == Last::Model && says_done(&self.last_message)
         }
     }
 
@@ -305,6 +310,14 @@ impl Transcript {
         self.model_bytes += bytes as u64;
         self.trouble = None;
     }
+}
+
+/// Does a text end with the line that the prompt asks for?
+pub(super) fn says_done(text: &str) -> bool {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .is_some_and(is_completion)
 }
 
 /// Models like to decorate: the line counts in bold, in backquotes and with a period too.

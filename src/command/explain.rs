@@ -63,6 +63,10 @@ pub(crate) fn logs(
 pub(crate) fn agent_name(word: &str) -> Result<AgentName> {
     match word {
         "goose" => Ok(AgentName::Goose),
+        "claude" => Ok(AgentName::Claude),
+        "codex" => Ok(AgentName::Codex),
+        "opencode" => Ok(AgentName::OpenCode),
+        "gemini" => Ok(AgentName::Gemini),
         "command" => Ok(AgentName::Command),
         other => Err(Refusal::new(
             format!("unknown agent '{other}'"),

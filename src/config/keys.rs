@@ -179,13 +179,13 @@ pub(super) static TABLES: &[Table] = &[
     ),
     table(
         "agent",
-        "The agent. git config arkaint.agent, arkaint.provider and arkaint.model, then ARKAINT_AGENT and so on, then flags, go before name, provider and model.",
+        "The agent. git config arkaint.agent, arkaint.provider and arkaint.model, then ARKAINT_AGENT and so on, then flags, go before name, provider and model. An agent chosen there, other than the file's and not \"command\", takes no provider, model, command or args from here.",
         &[
             key(
                 "name",
-                Kind::Choice(&["goose", "command"]),
+                Kind::Choice(&["goose", "claude", "codex", "opencode", "gemini", "command"]),
                 Is(r#""goose""#),
-                "Goose, or any command that reads the packet on standard input.",
+                "Goose, Claude Code, Codex, OpenCode, Gemini CLI, or any command that reads the packet on standard input.",
                 |c, _| &mut c.agent.name,
             ),
             key(

@@ -128,6 +128,12 @@ pub(crate) struct Checkpoint {
 pub(crate) enum AgentName {
     #[default]
     Goose,
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    OpenCode,
+    Gemini,
     /// Any argv that reads the packet on standard input.
     Command,
 }
@@ -136,6 +142,10 @@ impl AgentName {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Goose => "goose",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::OpenCode => "opencode",
+            Self::Gemini => "gemini",
             Self::Command => "command",
         }
     }

@@ -5,7 +5,7 @@ use super::keys::{self, Key, TABLES};
 use super::load::{Reader, Sources, did_you_mean, refusal};
 use super::setting::{Origin, path};
 use super::value::nearest;
-use super::{AgentName, FILE};
+use super::{Agent, AgentName, FILE};
 use crate::exit::Refusal;
 use crate::text;
 
@@ -36,6 +36,7 @@ impl Reader<'_> {
             &sources.flags.model,
             &sources.flags.profile,
         ];
+        let of_the_file = self.config.agent.name;
         for ((word, place), flag) in PERSONAL.into_iter().zip(flags) {
             let Some((text, origin)) = chosen(word, flag.as_deref(), sources) else {
                 continue;
@@ -47,6 +48,9 @@ impl Reader<'_> {
                     .word(text)
                     .map_err(|wrong| refusal(format!("{origin}: {}", wrong.message)))?;
                 key.put(&mut self.config, "", value);
+                if self.config.agent.name != of_the_file && name == "name" {
+                    self.another_agent(of_the_file, &origin);
+                }
                 self.origins.insert(format!("{table}.{name}"), origin);
             } else {
                 text.clone_into(&mut self.config.profile);
@@ -73,6 +77,28 @@ impl Reader<'_> {
                 .filter_map(|(name, _)| ignored_variable(name)),
         );
         Ok(())
+    }
+
+    /// What the file says for its own agent means nothing to another one: neither its program and words nor its provider and model.
+    /// The command agent has no program but the file's.
+    fn another_agent(&mut self, of_the_file: AgentName, origin: &Origin) {
+        let (agent, none) = (&mut self.config.agent, Agent::default());
+        if agent.name == AgentName::Command {
+            return;
+        }
+        (agent.provider, agent.model) = (none.provider, none.model);
+        (agent.command, agent.args) = (none.command, none.args);
+        let left_out: Vec<&str> = ["provider", "model", "command", "args"]
+            .into_iter()
+            .filter(|name| self.origins.remove(&format!("agent.{name}")).is_some())
+            .collect();
+        if !left_out.is_empty() {
+            self.warnings.push(format!(
+                "{origin}: what [agent] of {FILE} says for {} is left out: {}",
+                of_the_file.as_str(),
+                left_out.join(", ")
+            ));
+        }
     }
 
     fn known_profile(&self) -> Result<(), Refusal> {

@@ -196,6 +196,10 @@ impl Slot for AgentName {
     fn put(&mut self, value: Value) {
         *self = match word(&value) {
             "goose" => Self::Goose,
+            "claude" => Self::Claude,
+            "codex" => Self::Codex,
+            "opencode" => Self::OpenCode,
+            "gemini" => Self::Gemini,
             "command" => Self::Command,
             _ => misfit(&value),
         };

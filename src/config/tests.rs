@@ -460,7 +460,7 @@ fn mistakes_name_line_key_and_what_was_meant() {
         ),
         (
             "[agent]\nname = 'gose'",
-            r#"2: 'agent.name': expected "goose" or "command", found the string "gose"; did you mean "goose"?"#,
+            r#"2: 'agent.name': expected "goose" or "claude" or "codex" or "opencode" or "gemini" or "command", found the string "gose"; did you mean "goose"?"#,
         ),
         (
             "[agent]\nmodel = ''",
@@ -819,6 +819,48 @@ fn what_guards_comes_from_the_file_alone() {
 }
 
 #[test]
+fn another_agent_than_the_files_does_not_inherit_what_was_meant_for_that() {
+    let file = "[checkpoint]\ntest = 'true'\n[agent]\nprovider = 'openai'\nmodel = 'm'\ncommand = ['/opt/goose']\nargs = ['--debug']\nmax_turns = 7\n";
+    let with = |agent: Option<&str>, model: Option<&str>| {
+        let flags = Flags {
+            agent: agent.map(str::to_owned),
+            model: model.map(str::to_owned),
+            ..Flags::default()
+        };
+        load(&Sources {
+            file: Some(file),
+            flags,
+            ..Sources::default()
+        })
+        .unwrap()
+    };
+    let other = with(Some("claude"), Some("sonnet"));
+    let agent = &other.config.agent;
+    assert_eq!(
+        (agent.provider.as_deref(), agent.model.as_deref()),
+        (None, Some("sonnet"))
+    );
+    assert!(agent.command.is_empty() && agent.args.is_empty() && agent.max_turns == 7);
+    assert_eq!(
+        other.warnings,
+        [
+            "--agent: what [agent] of arkaint.toml says for goose is left out: provider, model, command, args"
+        ]
+    );
+    let same = with(Some("goose"), None);
+    assert_eq!(
+        (same.config.agent.model.as_deref(), same.warnings.len()),
+        (Some("m"), 0)
+    );
+    let command = with(Some("command"), None).config.agent;
+    assert_eq!(
+        (command.command, command.provider.as_deref()),
+        (vec!["/opt/goose".to_owned()], Some("openai")),
+        "it has no other place to be told its program"
+    );
+}
+
+#[test]
 fn wrong_personal_settings_name_themselves() {
     let cause = |sources: Sources<'_>| load(&sources).unwrap_err().cause;
     let flags = |agent: Option<&str>, profile: Option<&str>| Flags {
@@ -831,7 +873,7 @@ fn wrong_personal_settings_name_themselves() {
             flags: flags(Some("gose"), None),
             ..Sources::default()
         }),
-        r#"--agent: expected "goose" or "command", found the string "gose"; did you mean "goose"?"#
+        r#"--agent: expected "goose" or "claude" or "codex" or "opencode" or "gemini" or "command", found the string "gose"; did you mean "goose"?"#
     );
     assert_eq!(
         cause(Sources {

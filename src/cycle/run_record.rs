@@ -9,7 +9,7 @@ use super::launch::Brief;
 use super::machine::Checks;
 use super::open::Open;
 use super::{scratch, spending};
-use crate::agent::{Outcome, Transcript};
+use crate::agent::{self, Outcome, Transcript};
 use crate::decay::{self, Model, Scale, Score};
 use crate::gate::Pass;
 use crate::git::hardened::{Attributes, Hardened};
@@ -57,7 +57,7 @@ pub(super) fn of(
         "version": evidence.version,
         "provider": provider(pass, &ran.transcript),
         "model": model(pass, &ran.transcript),
-        "endpoint": endpoint(pass),
+        "endpoint": agent::adapter(agent.name).endpoint(agent),
         "wrapper": agent.wrapper,
         "profile": pass.profile,
         "branch": pass.branch,
@@ -114,7 +114,7 @@ pub(super) fn provider(pass: &Pass, transcript: &Transcript) -> Option<String> {
     transcript
         .provider
         .clone()
-        .or_else(|| pass.config.agent.provider.clone())
+        .or_else(|| agent::adapter(pass.config.agent.name).provider(&pass.config.agent))
 }
 
 pub(super) fn model(pass: &Pass, transcript: &Transcript) -> Option<String> {
@@ -122,20 +122,6 @@ pub(super) fn model(pass: &Pass, transcript: &Transcript) -> Option<String> {
         .model
         .clone()
         .or_else(|| pass.config.agent.model.clone())
-}
-
-/// Where the provider is reached, as the environment says; no agent tells it.
-fn endpoint(pass: &Pass) -> Option<String> {
-    let provider = pass
-        .config
-        .agent
-        .provider
-        .clone()
-        .or_else(|| std::env::var("GOOSE_PROVIDER").ok())?
-        .to_uppercase();
-    ["HOST", "BASE_URL", "ENDPOINT"]
-        .iter()
-        .find_map(|end| std::env::var(format!("{provider}_{end}")).ok())
 }
 
 fn sha256(text: &str) -> String {

@@ -34,14 +34,26 @@ pub(crate) fn of(agent: AgentName, run: &Transcript, ending: &Ending) -> (Outcom
     if let Some(stopped) = &ending.stopped {
         // An agent that hangs after its own end has still finished.
         let finished = || run.done && by_stream(run).is_none();
+        // A service that lets it wait until we lose patience is not the work's fault.
+        let waited_for = || match &run.trouble {
+            Some(Trouble::Error(words)) => by_words(words).filter(|(outcome, _)| {
+                matches!(
+                    outcome,
+                    Outcome::Unusable | Outcome::Limited | Outcome::Unreachable
+                )
+            }),
+            _ => None,
+        };
         match stopped {
             Stopped::Interrupted => return (Outcome::Killed, "interrupted".to_owned()),
             Stopped::Cap(cap) => return (Outcome::Capped, cap.clone()),
             Stopped::Wall if !finished() => {
-                return (Outcome::Timeout, "the time limit passed".to_owned());
+                let passed = (Outcome::Timeout, "the time limit passed".to_owned());
+                return waited_for().unwrap_or(passed);
             }
             Stopped::Idle if !finished() => {
-                return (Outcome::Timeout, "silent for too long".to_owned());
+                let silent = (Outcome::Timeout, "silent for too long".to_owned());
+                return waited_for().unwrap_or(silent);
             }
             Stopped::Wall | Stopped::Idle => return finished_with(run),
         }
@@ -158,7 +170,13 @@ fn bad_exit(run: &Transcript, ending: &Ending, code: i32) -> (Outcome, String) {
     let said = error.into_iter();
     let mut words = said
         .chain(own)
-        .chain(ending.stderr.lines().rev().filter(|line| is_error(line)))
+        .chain(
+            ending
+                .stderr
+                .lines()
+                .rev()
+                .filter(|line| is_error(line) || run.turns == 0),
+        )
         .chain(complaints(run));
     if let Some(found) = words.find_map(by_words) {
         return found;
@@ -178,6 +196,11 @@ fn bad_exit(run: &Transcript, ending: &Ending, code: i32) -> (Outcome, String) {
         126 | 127 => (
             Outcome::Unusable,
             format!("the agent could not be started (exit {code}){told}"),
+        ),
+        // What shells and agents make of a signal that they were ended by.
+        130 | 137 | 143 => (
+            Outcome::Killed,
+            format!("ended by signal {} (exit {code}){told}", code - 128),
         ),
         _ if usage_error(run, &ending.stderr) => (
             Outcome::Unusable,
@@ -219,16 +242,16 @@ fn by_words(words: &str) -> Option<(Outcome, String)> {
     });
     static TABLE: LazyLock<Vec<(Regex, Outcome)>> = LazyLock::new(|| {
         [
-            (r"(?i)maximum number of (actions|turns|steps)|max(imum)?[ _-]?turns", Outcome::Capped),
+            (r"(?i)maximum number of (actions|turns|steps)|max(imum)?[ _-]?turns|maximum budget", Outcome::Capped),
             (r"(?i)context (length|limit|window)|prompt is too long|maximum context", Outcome::Capped),
             (r"(?i)credits? exhausted|credit balance|insufficient (credits?|funds|balance)|payment required|billing", Outcome::Unusable),
             (r"(?i)rate.?limit|too many requests|\bquota\b|resource.?exhausted", Outcome::Limited),
-            (r"(?i)authenticat|unauthori[sz]ed|forbidden|invalid (api|x-api)[ -]?key|incorrect api key|api key (not|is) (found|valid|missing|set)", Outcome::Unusable),
-            (r"(?i)no provider configured|unknown provider|unknown model|model .{0,60}(not found|does not exist|not exist)|no such model", Outcome::Unusable),
+            (r"(?i)authenticat|unauthori[sz]ed|forbidden|invalid (api|x-api)[ -]?key|incorrect api key|api key (not|is) (found|valid|missing|set)|missing environment variable|set an auth method|not running in a trusted directory", Outcome::Unusable),
+            (r"(?i)no provider configured|unknown provider|unknown model|unsupported (value|parameter)|invalid_request_error|model .{0,60}(not found|does not exist|not exist)|no such model", Outcome::Unusable),
             (r"(?i)\binterrupted\b", Outcome::Killed),
-            (r"(?i)approval required|requires? an interactive|command not found", Outcome::Unusable),
-            (r"(?i)network error|could not connect|connection (refused|reset|closed|error|aborted|timed out)|timed out|timeout", Outcome::Unreachable),
-            (r"(?i)\bdns\b|name resolution|unreachable|server error|overloaded|service unavailable|bad gateway|stream decode|unexpected eof", Outcome::Unreachable),
+            (r"(?i)approval required|requires? an interactive|command not found|root/sudo|as root\b|input must be provided|no (prompt|input) provided", Outcome::Unusable),
+            (r"(?i)network error|(could not|unable to) connect|connection ?(failed|refused|reset|closed|error|aborted|timed out)|timed out|timeout", Outcome::Unreachable),
+            (r"(?i)\bdns\b|name resolution|unreachable|server error|overloaded|high demand|temporary errors|service unavailable|bad gateway|stream decode|unexpected eof", Outcome::Unreachable),
         ]
         .map(|(pattern, outcome)| (regex(pattern), outcome))
         .into()

@@ -1,4 +1,4 @@
-//! The outcome of every recorded run of Goose, and of launches that no recording has.
+//! The outcome of every recorded run of an agent, and of launches that no recording has.
 
 use std::path::Path;
 
@@ -38,9 +38,11 @@ const COMPLETE: &str =
 const CALL: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolRequest","id":"1","toolCall":{"status":"success","value":{"name":"shell","arguments":{"command":"true"}}}}],"metadata":{"inference":{"requestedModel":"m"}}}}"#;
 const RESULT: &str = r#"{"type":"message","message":{"role":"user","content":[{"type":"toolResponse","id":"1","toolResult":{"status":"success","value":{"content":[],"isError":false,"structuredContent":{"stdout":"","stderr":"","exit_code":0}}}}],"metadata":{}}}"#;
 
-#[test]
-fn every_recorded_run_of_goose() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/goose");
+/// Judges every run of `agent` in its folder of recordings against what is written there; gives their number.
+fn recorded(agent: AgentName) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(agent.as_str());
     let cases: Vec<Value> =
         serde_json::from_slice(&std::fs::read(folder.join("cases.json")).unwrap()).unwrap();
     let mut wrong = Vec::new();
@@ -54,7 +56,7 @@ fn every_recorded_run_of_goose() {
         };
         let name = case["case"].as_str().unwrap();
         let stream = std::fs::read(folder.join(format!("{name}.jsonl"))).unwrap();
-        let (outcome, reason) = judged(AgentName::Goose, &stream, &ending);
+        let (outcome, reason) = judged(agent, &stream, &ending);
         if case["outcome"] != outcome.word() {
             wrong.push(format!(
                 "{name}: {} ({reason}), expected {}",
@@ -68,7 +70,51 @@ fn every_recorded_run_of_goose() {
         );
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(cases.len() > 90);
+    cases.len()
+}
+
+#[test]
+fn every_recorded_run_of_goose() {
+    assert!(recorded(AgentName::Goose) > 90);
+}
+
+#[test]
+fn every_recorded_run_of_claude() {
+    assert!(recorded(AgentName::Claude) > 40);
+}
+
+#[test]
+fn every_recorded_run_of_codex() {
+    assert!(recorded(AgentName::Codex) > 30);
+}
+
+#[test]
+fn every_recorded_run_of_opencode() {
+    assert!(recorded(AgentName::OpenCode) >= 25);
+}
+
+#[test]
+fn every_recorded_run_of_gemini() {
+    assert!(recorded(AgentName::Gemini) >= 27);
+}
+
+#[test]
+fn a_deadline_that_passes_while_the_service_is_waited_for_is_the_services() {
+    let stopped = |stopped| Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
+    };
+    let waiting = br#"{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}"#;
+    for deadline in [Stopped::Wall, Stopped::Idle] {
+        let (outcome, reason) = judged(AgentName::Codex, waiting, &stopped(deadline));
+        assert!(
+            outcome == Outcome::Unreachable && reason.contains("waiting for network"),
+            "{reason}"
+        );
+    }
+    let odd = br#"{"type":"error","message":"something odd"}"#;
+    let (outcome, _) = judged(AgentName::Codex, odd, &stopped(Stopped::Idle));
+    assert_eq!(outcome, Outcome::Timeout);
 }
 
 #[test]

@@ -136,16 +136,24 @@ impl GooseWorld {
 }
 
 /// The real Goose: `ARKAINT_TEST_GOOSE`, else where `tests/run` installs it.
-fn goose() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("ARKAINT_TEST_GOOSE") {
+pub fn goose() -> Option<PathBuf> {
+    tool(
+        "ARKAINT_TEST_GOOSE",
+        "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
+    )
+}
+
+/// A real agent's program: what `variable` names, else `installed` below the `tools` that `tests/run` fills.
+pub fn tool(variable: &str, installed: &str) -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(variable) {
         return Some(PathBuf::from(named)).filter(|p| p.is_file());
     }
-    let installed = "tools/node_modules/@aaif/goose-binary-linux-x64/bin/goose";
+    let installed = Path::new("tools").join(installed);
     let built = Sandbox::bin().parent().unwrap().to_path_buf();
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
     [built, here]
         .into_iter()
-        .map(|target| target.join(installed))
+        .map(|target| target.join(&installed))
         .find(|p| p.is_file())
 }
 

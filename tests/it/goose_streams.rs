@@ -1,4 +1,4 @@
-//! Recorded streams of Goose, and odd ones, through `git arkaint explain`: by the log alone, without an exit code.
+//! Recorded streams of Goose and Claude Code, and odd ones, through `git arkaint explain`: by the log alone, without an exit code.
 
 use std::fs;
 use std::io::Write as _;
@@ -59,6 +59,41 @@ fn outcomes_by_the_log_alone() {
         ("sigint_group", "killed"),
     ] {
         assert_eq!(outcome(&sandbox, &fixture(case)), expected, "{case}");
+    }
+}
+
+/// No agent is named: the log tells that it is Claude Code's.
+#[test]
+fn logs_of_claude_are_recognised() {
+    let sandbox = Sandbox::new();
+    for (case, expected) in [
+        ("tool", "done"),
+        ("big_output", "done"),
+        ("cut", "failed"),
+        ("tool_then_cut", "failed"),
+        ("sigterm_pid", "failed"),
+        ("max_turns", "capped"),
+        ("max_budget", "capped"),
+        ("context", "capped"),
+        ("no_key", "unusable"),
+        ("http401", "unusable"),
+        ("http404", "unusable"),
+        ("http429_forever", "limited"),
+        ("http500", "unreachable"),
+        ("http529", "unreachable"),
+        ("retry_refused", "unreachable"),
+        ("edit_then_500", "unreachable"),
+        ("sigint_pid", "killed"),
+    ] {
+        let log = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/claude/{case}.jsonl"));
+        let told = explain(&sandbox, &["--json"], &[&log]).expect(0).json();
+        assert_eq!(
+            (&told["outcome"], &told["launches"][0]["agent"]),
+            (&Value::from(expected), &Value::from("claude")),
+            "{case}"
+        );
+        assert_eq!(told["trips"], false, "{case}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! The integration tests: one binary, one file a subject, real git in throw-away repositories, the built binaries as a user runs them.
 #![allow(clippy::unwrap_used, clippy::pedantic, unreachable_pub)]
 
+mod agents;
 mod breaker;
 mod checkpoint;
+mod claude_cycle;
 mod completions;
 mod config;
 mod contract;

@@ -1,5 +1,7 @@
-//! The project's own scripted model service: OpenAI chat completions on 127.0.0.1, as far as a real agent needs them.
+//! The project's own scripted model service: OpenAI chat completions and Anthropic messages on 127.0.0.1, as far as real agents need them.
 //! It answers from a script and keeps every request. It is no model, checks no key and never leaves this machine.
+
+mod messages;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -73,6 +75,14 @@ impl Reply {
     /// The model runs `command` by Goose's shell tool.
     pub fn shell(command: &str) -> Self {
         Self::text("").tool("shell", json!({ "command": command }))
+    }
+
+    /// The model runs `command` by Claude Code's shell tool.
+    pub fn bash(command: &str) -> Self {
+        Self::text("").tool(
+            "Bash",
+            json!({ "command": command, "description": "scripted" }),
+        )
     }
 
     /// The service refuses the call.
@@ -332,7 +342,8 @@ impl State {
             let list = json!({ "object": "list", "data": [{ "id": "mock-model", "object": "model", "created": 1, "owned_by": "mock" }] });
             return send_json(stream, 200, &[], &list);
         }
-        if !path.ends_with("/chat/completions") {
+        let anthropic = path.ends_with("/messages");
+        if !anthropic && !path.ends_with("/chat/completions") {
             return send_json(stream, 404, &[], &error_body("no such path", 404));
         }
         let body: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -344,7 +355,20 @@ impl State {
                 status,
                 message,
                 headers,
+            } if anthropic => send_json(
+                stream,
+                status,
+                &headers,
+                &messages::error_body(&message, status),
+            ),
+            Kind::Error {
+                status,
+                message,
+                headers,
             } => send_json(stream, status, &headers, &error_body(&message, status)),
+            Kind::Message(message) if anthropic => {
+                messages::send(stream, &mut reader, &message, number, &body)
+            }
             Kind::Message(message) if body["stream"] == true => {
                 stream_message(stream, &mut reader, &message, number, &body)
             }
@@ -527,10 +551,14 @@ fn stream_message(
 
 /// One call by hand, without any client of the field: status line and headers, then the body.
 fn ask(model: &Model, body: &Value) -> (String, String) {
+    ask_at(model, "/v1/chat/completions", body)
+}
+
+fn ask_at(model: &Model, path: &str, body: &Value) -> (String, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", model.port())).unwrap();
     let body = body.to_string();
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: model\r\nContent-Length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: model\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     stream
@@ -628,6 +656,54 @@ fn streams_end_whole_or_cut_or_with_an_error_and_errors_have_their_headers() {
         "{head}"
     );
     assert!(error.contains("slow down"), "{error}");
+}
+
+#[test]
+fn the_same_script_is_told_in_the_words_of_anthropic() {
+    let model = Model::start(vec![
+        Reply::text("a text that is longer than one piece")
+            .tool("Bash", json!({ "command": "true" }))
+            .usage(100, 30, 7),
+        Reply::text("half a").then_cut(),
+        Reply::error(529, "Overloaded").header("Retry-After", "2"),
+    ]);
+    let mut body = user("go");
+    body["stream"] = json!(true);
+    let ask = || ask_at(&model, "/v1/messages?beta=true", &body);
+    let (_, first) = ask();
+    let events: Vec<Value> = first
+        .lines()
+        .filter_map(|l| serde_json::from_str(l.strip_prefix("data: ")?).ok())
+        .collect();
+    let text: String = events
+        .iter()
+        .filter_map(|e| e["delta"]["text"].as_str())
+        .collect();
+    assert_eq!(text, "a text that is longer than one piece");
+    let arguments = events
+        .iter()
+        .find_map(|e| e["delta"]["partial_json"].as_str());
+    assert_eq!(arguments, Some(r#"{"command":"true"}"#));
+    let end = &events[events.len() - 2];
+    assert_eq!(
+        (
+            &end["delta"]["stop_reason"],
+            &end["usage"]["input_tokens"],
+            &end["usage"]["cache_read_input_tokens"]
+        ),
+        (&json!("tool_use"), &json!(70), &json!(30))
+    );
+    let (_, cut) = ask();
+    assert!(
+        cut.contains("half a") && !cut.contains("message_stop"),
+        "{cut}"
+    );
+    let (head, error) = ask();
+    assert!(
+        head.starts_with("HTTP/1.1 529") && head.contains("Retry-After: 2"),
+        "{head}"
+    );
+    assert!(error.contains("overloaded_error"), "{error}");
 }
 
 #[test]

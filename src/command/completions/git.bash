@@ -31,7 +31,7 @@ __git_arkaint_value ()
 	--color)
 		__gitcomp "auto always never" "" "$value" ;;
 	--agent)
-		__gitcomp "goose command" "" "$value" ;;
+		__gitcomp "goose claude codex opencode gemini command" "" "$value" ;;
 	-p|--profile)
 		__gitcomp "$(__git_arkaint_profiles)" "" "$value" ;;
 	--kind)
