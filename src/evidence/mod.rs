@@ -7,6 +7,7 @@ pub(crate) mod artifact;
 pub(crate) mod assess;
 pub(crate) mod contract;
 pub(crate) mod dod;
+pub(crate) mod freshness;
 pub(crate) mod grade;
 #[cfg_attr(
     not(test),
