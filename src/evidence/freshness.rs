@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::artifact::Good;
 use super::dod::{Dod, Proof};
 use super::grade::{Grade, Stale};
-use super::verify::{Stamp, Verify};
+use super::verify::{Outcome, Stamp, Verify};
 use crate::git::Oid;
 
 /// A clock may be ahead by this.
@@ -41,6 +41,10 @@ pub(crate) enum Place {
 pub(crate) struct Sealed {
     pub tree: Oid,
     pub contract: Option<String>,
+    /// The ids that the seal answers for.
+    pub answers: Vec<String>,
+    /// It was written from inside a run, where an agent could have written it too.
+    pub claim: bool,
 }
 
 /// All that a grade depends on besides the file itself.
@@ -63,9 +67,9 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The grade of what `verify.json` says.
-    pub(crate) fn verify(&self, file: &Good<Verify>) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256) {
+    /// The grade of one outcome of `verify.json`.
+    pub(crate) fn outcome(&self, file: &Good<Verify>, outcome: &Outcome) -> Grade {
+        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256, &outcome.id) {
             return known;
         }
         if let Some(stamp) = &file.value.stamp {
@@ -76,26 +80,38 @@ impl Facts<'_> {
 
     /// The grade of one entry of `dod.json`: by its own time, else the file's.
     pub(crate) fn proof(&self, file: &Good<Dod>, proof: &Proof) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256) {
+        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256, &proof.id) {
             return known;
         }
         self.dated(proof.at.as_deref(), file.mtime)
     }
 
-    /// What the bytes alone tell.
-    fn by_its_bytes(&self, bytes: &[u8], sha256: &str) -> Option<Grade> {
+    /// What the bytes alone tell of the entry called `id`.
+    fn by_its_bytes(&self, bytes: &[u8], sha256: &str, id: &str) -> Option<Grade> {
         if (self.inherited)(bytes) {
             return Some(Grade::Stale(Stale::Inherited));
         }
         let seals = (self.sealed)(sha256);
-        if let Some(seal) = seals.iter().find(|seal| seal.tree == self.tree) {
-            return Some(match (&seal.contract, self.contract) {
-                (Some(theirs), Some(ours)) if theirs != ours => Grade::Stale(Stale::WrongContract),
-                _ => Grade::Sealed,
-            });
-        }
-        if !seals.is_empty() {
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            seals.iter().partition(|seal| seal.tree == self.tree);
+        if here.is_empty() && !elsewhere.is_empty() {
             return Some(Grade::Stale(Stale::OtherTree));
+        }
+        // What else stands in the file is as good as its writer.
+        let answering = here
+            .into_iter()
+            .filter(|seal| seal.answers.iter().any(|answer| answer == id));
+        let graded = answering.map(|seal| match (&seal.contract, self.contract) {
+            (Some(theirs), Some(ours)) if theirs != ours => Grade::Stale(Stale::WrongContract),
+            _ if seal.claim => Grade::Declared,
+            _ => Grade::Sealed,
+        });
+        if let Some(best) = graded.min_by_key(|grade| match grade {
+            Grade::Sealed => 0,
+            Grade::Declared => 1,
+            _ => 2,
+        }) {
+            return Some(best);
         }
         let seen = (self.seen)(sha256);
         (!seen.is_empty() && !seen.contains(&self.tree)).then_some(Grade::Stale(Stale::Replayed))
@@ -216,11 +232,13 @@ mod tests {
         }
 
         fn verify(&self, members: &str, mtime: Option<SystemTime>) -> String {
-            let text = format!("{{{members}}}");
+            let comma = if members.is_empty() { "" } else { "," };
+            let text =
+                format!(r#"{{{members}{comma}"outcomes":[{{"id":"o1","status":"passed"}}]}}"#);
             let Artifact::Good(good) = Artifact::of(text.into_bytes(), mtime, verify::judge) else {
                 panic!("the case is no verify.json");
             };
-            self.with(|facts| facts.verify(&good).to_string())
+            self.with(|facts| facts.outcome(&good, &good.value.outcomes[0]).to_string())
         }
     }
 
@@ -328,6 +346,16 @@ mod tests {
         let seal = |tree: &str, contract: Option<&str>| Sealed {
             tree: oid(tree),
             contract: contract.map(str::to_owned),
+            answers: vec!["o1".to_owned()],
+            claim: false,
+        };
+        let for_another = Sealed {
+            answers: vec!["o2".to_owned()],
+            ..seal(TREE, None)
+        };
+        let claimed = Sealed {
+            claim: true,
+            ..seal(TREE, None)
         };
         let of = |world: World| world.verify(&ran(150), None);
         let contract = Some("k");
@@ -337,6 +365,9 @@ mod tests {
             (vec![seal(TREE, Some("l"))], "stale (wrong-contract)"),
             (vec![seal(OTHER, Some("k"))], "stale (other-tree)"),
             (vec![seal(OTHER, None), seal(TREE, None)], "sealed"),
+            (vec![for_another], "dated"),
+            (vec![claimed.clone()], "declared"),
+            (vec![claimed, seal(TREE, None)], "sealed"),
         ] {
             let world = World {
                 seals,
