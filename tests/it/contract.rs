@@ -145,7 +145,7 @@ fn what_was_frozen_is_shown_and_its_digest_is_that_of_the_blob() {
         .stdout;
     assert!(
         log.contains(&format!(
-            "{} for arkaint/work: 2 outcomes, 2 items of the project; commas",
+            "{} for arkaint/work: 2 outcomes, 2 items of the project commas",
             &digest[..12]
         )),
         "{log}"
@@ -439,6 +439,7 @@ fn a_commit_is_approved_by_its_id_while_it_is_a_tip() {
         sandbox.git(["rev-parse", "HEAD^{tree}"]).as_str()
     );
     assert_eq!(said["contract"], Value::Null);
+    let frozen = freeze(&sandbox, &[]);
     let again = contract(&sandbox, &["approve", &head.to_uppercase()]).expect(0);
     assert!(
         again.stderr.contains("; before, by Test User"),
@@ -449,7 +450,10 @@ fn a_commit_is_approved_by_its_id_while_it_is_a_tip() {
     sandbox.git(["switch", "-q", "main"]);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "on main"]);
     // Another branch's tip is approved from here; what no branch ends in is not.
-    contract(&sandbox, &["approve", &head]).expect(0);
+    let said = contract(&sandbox, &["approve", &head, "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(said["contract"], frozen["digest"]);
     sandbox.git(["switch", "-q", "arkaint/work"]);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "a new push"]);
     let no = contract(&sandbox, &["approve", &head]).expect(2);
