@@ -130,6 +130,14 @@ fn what_was_frozen_is_shown_and_its_digest_is_that_of_the_blob() {
             text.stdout
         );
     }
+    let status = sandbox.arkaint(["status"]).expect(0).stdout;
+    assert!(
+        status.contains(&format!(
+            "contract     {}: 2 outcomes, 2 items of the project\n",
+            &digest[..12]
+        )),
+        "{status}"
+    );
     assert_eq!(contract(&sandbox, &["show", "-q"]).expect(0).stderr, "");
     // By its digest from anywhere, and with git's garbage gone.
     sandbox.git(["gc", "-q", "--prune=now"]);
@@ -272,6 +280,9 @@ fn a_contract_that_was_tampered_with_is_not_gone_on_without() {
         no.stderr
     );
     assert!(no.stderr.contains("hint: "), "{}", no.stderr);
+    let status = sandbox.arkaint(["status", "--json"]).expect(0).json();
+    let fault = status["contract"]["fault"].as_str().unwrap();
+    assert!(fault.contains("cannot be relied on"), "{fault}");
     contract(&sandbox, &["attest", "docs"]).expect(3);
     // The record is made another branch's.
     sandbox.git(["update-ref", "refs/notes/arkaint/ledger", &ledger]);
