@@ -1,6 +1,8 @@
 //! The table as Markdown for a comment or a note. Every cell is a stranger's text in a document of ours: it may break no cell, start no
 //! markup, call nobody (`@name`), refer to nothing (`#1`) and look like no comment of ours.
 
+use std::fmt::Write as _;
+
 use super::assess::{Overall, Row, Verdict};
 use super::table::{Table, clean, reason};
 
@@ -130,36 +132,45 @@ fn span(word: &str) -> String {
 
 /// Text that forges search for no names and references.
 fn code(text: &str) -> String {
-    let escaped: String = text.chars().map(escaped).collect();
-    format!("<code>{escaped}</code>")
+    let mut out = "<code>".to_owned();
+    let mut before = None;
+    for c in text.chars() {
+        escape(&mut out, before, c);
+        before = Some(c);
+    }
+    out + "</code>"
 }
 
 /// Running text. What forges read as a mention or a reference (`@name`, `#1`, `!1`, `%1`, `~label`, `&1`, `$1`) has its sign in a `code`
 /// element: they look at the text between elements, after entities are resolved.
 fn prose(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let bound = chars
             .peek()
             .is_some_and(|next| next.is_alphanumeric() || matches!(next, '"' | '_'));
         match c {
-            '@' | '#' => out.push_str(&code(c.encode_utf8(&mut [0; 4]))),
-            '!' | '%' | '~' | '&' | '$' if bound => {
-                out.push_str(&code(c.encode_utf8(&mut [0; 4])));
-            }
-            c => out.push_str(&escaped(c)),
+            '@' | '#' => out += &code(c.encode_utf8(&mut [0; 4])),
+            '!' | '%' | '~' | '&' | '$' if bound => out += &code(c.encode_utf8(&mut [0; 4])),
+            c => escape(&mut out, before, c),
         }
+        before = Some(c);
     }
     out
 }
 
-/// A character that can be no markup: punctuation as an entity, which never is.
-fn escaped(c: char) -> String {
-    if c.is_ascii_punctuation() && !".,-/=+;'?".contains(c) {
-        format!("&#{};", c as u32)
+/// Adds a character so that it is no markup: punctuation as an entity, which never is; the point of `www.` too, which makes a link.
+fn escape(out: &mut String, before: Option<char>, c: char) {
+    let harmless = match c {
+        '.' => !matches!(before, Some('w' | 'W')),
+        c => ",-/=+;'?".contains(c) || !c.is_ascii_punctuation(),
+    };
+    if harmless {
+        out.push(c);
     } else {
-        c.to_string()
+        let _ = write!(out, "&#{};", c as u32);
     }
 }
 

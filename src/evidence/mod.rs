@@ -19,6 +19,7 @@ pub(crate) mod plan;
 pub(crate) mod table;
 pub(crate) mod verify;
 mod voice;
+pub(crate) mod write;
 
 /// A document of `tests/fixtures/evidence/NAME.jsonl`, and how it is read. The schemas are held to the same table.
 #[cfg(test)]

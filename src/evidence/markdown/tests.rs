@@ -86,6 +86,7 @@ fn a_strangers_text_breaks_no_cell_and_starts_nothing() {
         "\u{1b}[31mred\u{202e}desrever\u{0}",
         "&lt;b&gt; &#64;team",
         "</code>@team",
+        "https://evil.example WWW.evil.example www.evil.example",
     ] {
         let mut case = one(hostile);
         case.rows[0].description = hostile.to_owned();
@@ -106,6 +107,10 @@ fn a_strangers_text_breaks_no_cell_and_starts_nothing() {
                     '|', '`', '<', '>', '@', '*', '_', '[', ']', '(', '!', '~', '$', '\\'
                 ]),
                 "{hostile}: {cell}"
+            );
+            assert!(
+                !bare.contains("://") && !bare.to_ascii_lowercase().contains("www."),
+                "{cell}"
             );
             assert!(!bare.chars().any(crate::text::is_hidden), "{cell:?}");
             // What is left of & and # are entities of ours.
