@@ -124,7 +124,7 @@ fn line(record: &Record) -> String {
         "contract" => {
             let count = |key: &str| record.get(key).and_then(Value::as_u64).unwrap_or(0);
             format!(
-                "{} for {}: {} outcomes, {} items of the project; {}",
+                "{} for {}: {} outcomes, {} items of the project {}",
                 short("digest"),
                 record.str("branch"),
                 count("outcomes"),

@@ -186,7 +186,9 @@ impl<'a> Case<'a> {
                 )
             }
             (Some(dod), verify) if dod.grade.enough(self.binding) => {
-                let against = verify.filter(|v| !v.passed() && v.grade.enough(self.binding));
+                // A proof that proves nothing has replaced no red result, however old that is.
+                let standing = |v: &Voice<'_>| v.grade.enough(self.binding) || dod.gap.is_some();
+                let against = verify.filter(|v| !v.passed() && standing(v));
                 self.dod_row(item, dod, against)
             }
             (_, Some(verify)) if !verify.passed() => self.failed_row(item, verify),
