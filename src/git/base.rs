@@ -1,5 +1,7 @@
 //! What a branch was cut from, and where it left that. By gix alone, so that it may be asked inside a run too.
 
+use std::time::{Duration, SystemTime};
+
 use anyhow::{Context as _, Result};
 
 use super::{Oid, Worktree};
