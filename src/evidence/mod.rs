@@ -16,6 +16,7 @@ pub(crate) mod item;
 mod json;
 pub(crate) mod markdown;
 pub(crate) mod plan;
+pub(crate) mod seal;
 pub(crate) mod table;
 pub(crate) mod verify;
 mod voice;
