@@ -246,7 +246,7 @@ pub(crate) struct Log {
     /// At most N records
     #[arg(short = 'n', long, value_name = "N")]
     pub max_count: Option<usize>,
-    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval)
+    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval, evidence)
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only records of this run

@@ -133,6 +133,7 @@ fn line(record: &Record) -> String {
             )
         }
         "approval" => format!("{} by {}", approved(record), record.str("by")),
+        "evidence" => evidence(record),
         _ => format!("(kind of a newer version) {}", record.id()),
     };
     format!("{at} {:<10} {what}", record.kind())
@@ -145,6 +146,38 @@ fn approved(record: &Record) -> String {
         "plan" => format!("plan {} of contract {}", short("plan"), short("contract")),
         what => format!("{what} {}", short("commit")),
     }
+}
+
+/// `sealed .ak-loop/verify.json on 0123456789ab: cargo test (exit 0): o1 o2`, or which files were judged.
+fn evidence(record: &Record) -> String {
+    let tree: String = record.str("tree").chars().take(12).collect();
+    let words = |key: &str| {
+        let items = record.get(key).and_then(Value::as_array);
+        let items = items.into_iter().flatten().filter_map(Value::as_str);
+        items.collect::<Vec<_>>().join(" ")
+    };
+    if record.str("what") == "verify" {
+        let claimed = if record.str("run").is_empty() {
+            "sealed"
+        } else {
+            "claimed in a run:"
+        };
+        let exit = record.get("exit").and_then(Value::as_i64);
+        let exit = exit.map_or_else(|| "?".to_owned(), |code| code.to_string());
+        let file = record.str("file");
+        return format!(
+            "{claimed} {file} on {tree}: {} (exit {exit}): {}",
+            words("argv"),
+            words("outcomes")
+        );
+    }
+    let files = record.get("files").and_then(Value::as_array);
+    let paths = files.into_iter().flatten();
+    let paths = paths.filter_map(|file| file.get("path")?.as_str());
+    format!(
+        "kept, as judged on {tree}: {}",
+        paths.collect::<Vec<_>>().join(" ")
+    )
 }
 
 fn first_of<'a>(record: &'a Record, keys: &[&str]) -> &'a str {

@@ -264,11 +264,13 @@ impl Subject<'_> {
                 .outcomes()
                 .iter()
                 .find(|outcome| outcome.id == item.id)
-                .is_some_and(|outcome| match (&outcome.check.kind, &outcome.check.command) {
-                    (CheckKind::Manual, _) => false,
-                    (CheckKind::Test, None) => true,
-                    (_, command) => command.as_ref() == Some(test),
-                }),
+                .is_some_and(
+                    |outcome| match (&outcome.check.kind, &outcome.check.command) {
+                        (CheckKind::Manual, _) => false,
+                        (CheckKind::Test, None) => true,
+                        (_, command) => command.as_ref() == Some(test),
+                    },
+                ),
             List::Project => self
                 .project()
                 .iter()
@@ -288,8 +290,7 @@ impl Subject<'_> {
         };
         for outcome in self.outcomes() {
             if outcome.check.kind == CheckKind::Manual
-                && approval::of_outcome(self.worktree, &frozen.digest, &outcome.id, head)?
-                    .is_some()
+                && approval::of_outcome(self.worktree, &frozen.digest, &outcome.id, head)?.is_some()
             {
                 attested.insert(outcome.id.clone());
             }

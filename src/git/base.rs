@@ -61,6 +61,32 @@ impl Worktree {
             .map(gix::Id::detach))
     }
 
+    /// When the newest commit after `base`, by first parents from `head`, was made that changes the tree; `None` where none does. Seconds are
+    /// the finest that git keeps.
+    pub(crate) fn last_change(&self, head: Oid, base: Option<Oid>) -> Result<Option<SystemTime>> {
+        let repo = self.repo()?;
+        let mut at = head;
+        while Some(at) != base {
+            let commit = repo
+                .find_commit(at)
+                .with_context(|| format!("reading {at}"))?;
+            let parent = commit.parent_ids().next().map(gix::Id::detach);
+            let same = match parent {
+                Some(parent) => self.tree_of(parent)? == commit.tree_id()?.detach(),
+                None => false,
+            };
+            if !same {
+                let seconds = u64::try_from(commit.time()?.seconds).unwrap_or(0);
+                return Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)));
+            }
+            match parent {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+
     /// `git branch NEW main`: the first line of the branch's own log, which goes with the branch.
     fn created_from(&self, branch: &str) -> Result<Option<String>> {
         let first = self.born(branch)?.map(|line| line.message);

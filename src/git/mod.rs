@@ -184,6 +184,17 @@ impl Worktree {
         }
     }
 
+    /// The bytes of `path` in `tree`; `None` when it is not there or is no file.
+    pub(crate) fn blob_in_tree(&self, tree: Oid, path: &[u8]) -> Result<Option<Vec<u8>>> {
+        let tree = self.repo()?.find_tree(tree).context("reading a tree")?;
+        match tree.lookup_entry(path.split(|byte| *byte == b'/'))? {
+            Some(entry) if entry.mode().is_blob_or_symlink() => {
+                Ok(Some(entry.object()?.data.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Paths with conflict entries in the user's index, each once.
     pub(crate) fn unmerged_paths(&self) -> Result<Vec<String>> {
         let Ok(index) = self.repo()?.open_index() else {

@@ -19,10 +19,12 @@ pub(crate) enum Kind {
     Contract,
     /// A person's word: on a plan, an outcome, or a commit.
     Approval,
+    /// What the recorder ran and wrote, or the three files as they were judged.
+    Evidence,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Checkpoint,
         Self::Run,
         Self::Decay,
@@ -31,6 +33,7 @@ impl Kind {
         Self::Rollback,
         Self::Contract,
         Self::Approval,
+        Self::Evidence,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Kind {
             Self::Rollback => "rollback",
             Self::Contract => "contract",
             Self::Approval => "approval",
+            Self::Evidence => "evidence",
         }
     }
 }
