@@ -360,7 +360,7 @@ mod tests {
         repo.git(["gc", "-q", "--prune=now"]);
         let again = repo.worktree();
         let records = notes::all(&again).unwrap();
-        assert_eq!(kept(&records), [done.clone()]);
+        assert_eq!(kept(&records), std::slice::from_ref(&done));
         assert_eq!(read(&again, &done.files[0]).as_deref(), Some(&b"{}\n"[..]));
         assert_eq!(
             read(&again, &done.files[1]).as_deref(),
