@@ -12,7 +12,7 @@ use super::verify::{Outcome, Stamp, Verify};
 use crate::git::Oid;
 
 /// A clock may be ahead by this.
-const AHEAD: Duration = Duration::from_mins(5);
+const AHEAD: Duration = Duration::from_secs(5 * 60);
 /// A file may be newer than the proof by this: file systems and writers round.
 const ROUNDING: Duration = Duration::from_secs(1);
 
@@ -370,8 +370,8 @@ mod tests {
             (vec![claimed, seal(TREE, None)], "sealed"),
         ] {
             let world = World {
-                seals,
                 contract,
+                seals,
                 ..World::default()
             };
             assert_eq!(of(world), grade);

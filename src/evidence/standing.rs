@@ -111,7 +111,7 @@ struct Files {
     dod: Artifact<Dod>,
     plan: Artifact<Plan>,
     /// Of what the ledger kept: the newest time of change at that time.
-    newest: Option<Option<SystemTime>>,
+    newest: Option<SystemTime>,
 }
 
 impl Files {
@@ -142,7 +142,7 @@ impl Files {
             plan: file(plan::PATH).map_or(Artifact::Absent, |(bytes, mtime)| {
                 Artifact::of(bytes, mtime, plan::judge)
             }),
-            newest: Some(kept.newest),
+            newest: kept.newest,
         }
     }
 
@@ -318,10 +318,10 @@ pub(crate) fn of(subject: &Subject<'_>) -> Result<Standing> {
         Some(frozen) => approval::of_plan(subject.worktree, frozen)?.is_some(),
         None => false,
     };
-    let newest = match (files.newest, subject.folder) {
-        (Some(kept), _) => kept,
-        (None, Some(folder)) => newest(folder, &changed),
-        (None, None) => None,
+    let newest = match (files.found, subject.folder) {
+        (Found::Ledger, _) => files.newest,
+        (Found::Worktree, Some(folder)) => newest(folder, &changed),
+        (Found::Worktree, None) => None,
     };
     let place = match (files.found, subject.exact) {
         (Found::Ledger, _) | (Found::Worktree, true) => Place::Same(newest),
@@ -480,16 +480,6 @@ fn lack<T: Described>(path: &str, artifact: &Artifact<T>, ask: &str) -> Option<L
 }
 
 impl Standing {
-    /// Nothing is lacking, missing, failed or waiting.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.lacks.is_empty()
-            && self
-                .assessment
-                .rows
-                .iter()
-                .all(|row| row.verdict == Verdict::Proven)
-    }
-
     /// What a worker must do, one line each: the files by name, what to prove, what to fix. What waits for a person is none of a worker's.
     pub(crate) fn to_do(&self) -> Vec<String> {
         let files = self.lacks.iter().map(|lack| lack.line.clone());
