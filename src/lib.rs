@@ -5,7 +5,7 @@
 //! can be checked afterwards, and `cycle` turns that judgement into a step: seal (`ledger`), fix round, rollback (`archive`), or stop.
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
-//! `command` / `cycle` / `packet` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git` /
+//! `command` / `cycle` / `packet` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git forge` /
 //! `process ui` / `secret cli config` / `text tokens exit`
 //!
 //! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
@@ -26,6 +26,11 @@ mod decay;
 )]
 mod evidence;
 mod exit;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the caller is on its way: deliver")
+)]
+mod forge;
 mod gate;
 mod git;
 mod guard;
