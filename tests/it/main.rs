@@ -12,6 +12,7 @@ mod cycle;
 mod demo;
 mod docs;
 mod drift;
+mod evidence_cycle;
 mod evidence_schema;
 mod gate;
 mod goose;
