@@ -19,6 +19,7 @@ mod packet;
 mod rollback;
 mod status;
 mod status_config;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Packet(args) => packet::run(&here()?, args, ui),
         Verb::Cycle(args) => cycle::run(global, args, ui),
         Verb::Contract(args) => contract::run(&here()?, args, ui),
+        Verb::Verify(args) => verify::run(&here()?, args, ui),
         Verb::Rollback(_) => rollback::run(global, ui),
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),
         Verb::Status(_) => status::run(&here()?, ui),
