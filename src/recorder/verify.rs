@@ -1,11 +1,12 @@
 //! The recorder: runs a command on the tree that is on disk, looks whether it still is that tree, writes `verify.json` (and what the command
-//! proves of the project's items into `dod.json`), and seals both in the ledger. It takes no lock and works inside a run, where what it
+//! proves of the project's items into `dod.json`), and seals both in the ledger. It takes no lock of a run's and works inside one, where what it
 //! records is a claim until the parent confirms it.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Component, Path};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::claim::{self, Claim};
 use super::content::Content;
@@ -129,6 +130,7 @@ pub(crate) fn record(worktree: &Worktree, order: &Order<'_>) -> Result<Recorded>
     if after != tree {
         return Ok(Recorded::Moved(content.difference(tree, after)?));
     }
+    let _turn = turn(worktree)?;
     let scene = Scene {
         worktree,
         head,
@@ -158,6 +160,14 @@ pub(crate) fn record(worktree: &Worktree, order: &Order<'_>) -> Result<Recorded>
     notes::append(worktree, head, &seals)?;
     scene.contradictions(dod_file, &mut written);
     Ok(Recorded::Written(Box::new(written)))
+}
+
+/// From reading the file that is replaced to the record of the new one: two recorders at once must both keep what the other wrote.
+fn turn(worktree: &Worktree) -> Result<File> {
+    let shown = "waiting for another recorder";
+    let file = File::create(worktree.state_dir().join("recorder.lock")).context(shown)?;
+    file.lock().context(shown)?;
+    Ok(file)
 }
 
 /// The open contract of the branch that HEAD is on.

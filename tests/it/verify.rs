@@ -156,6 +156,13 @@ fn what_is_sealed_is_the_tree_the_file_and_the_output() {
     assert_eq!(told["files"][0]["sha256"], seal["sha256"]);
     assert_eq!(told["tree"], tree.as_str());
 
+    let log = sandbox.arkaint(["log"]).expect(0).stdout;
+    let line = format!(
+        "sealed {FILE} on {}: sh check.sh prints (exit 0): prints",
+        &tree[..12]
+    );
+    assert!(log.contains(&line), "{log}");
+
     // Nobody's index was touched, and nothing is left.
     assert_eq!(
         std::fs::read(sandbox.repo.join(".git/index")).unwrap(),
@@ -451,6 +458,30 @@ fn other_outcomes_stay_while_they_are_of_this_tree() {
         ran.stderr
     );
     assert_eq!(file(&sandbox)["note"], "mine");
+}
+
+#[test]
+fn recorders_at_once_keep_what_the_others_wrote() {
+    let sandbox = ready();
+    let start = |id: &str| {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-arkaint"));
+        command
+            .args(["verify", "-q", "--outcome", id, "--", "true"])
+            .spawn()
+            .unwrap()
+    };
+    let ids = ["a", "b", "c", "d", "e"];
+    for mut child in ids.map(start) {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let mut all = outcomes(&sandbox);
+    all.sort();
+    assert_eq!(all, ids.map(|id| format!("{id} passed no output (exit 0)")));
+    let seals = seals(&sandbox);
+    let last = seals
+        .iter()
+        .find(|seal| seal["sha256"] == sha256(&sandbox, FILE).as_str());
+    assert_eq!(last.unwrap()["outcomes"], json!(ids));
 }
 
 #[test]
