@@ -1,4 +1,4 @@
-//! `git arkaint verify`: run a command and record what it shows. It takes no lock and works inside a run.
+//! `git arkaint verify`: run a command and record what it shows. It takes no lock of a run's and works inside one.
 
 use anyhow::Result;
 use serde_json::json;
