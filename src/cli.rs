@@ -72,6 +72,8 @@ pub(crate) enum Verb {
     Contract(Contract),
     /// Run a check and write what it shows to .ak-loop/verify.json, sealed to the tree that it ran on
     Verify(Verify),
+    /// May it be merged? The gate over the evidence, its table, and the merge
+    Deliver(Deliver),
     /// Where this worktree stands
     Status(Status),
     /// The ledger, newest first
@@ -193,6 +195,32 @@ pub(crate) struct Contract {
     pub what: ContractVerb,
 }
 
+#[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a word of its own on the command line
+pub(crate) struct Deliver {
+    /// The branch that is delivered (default: HEAD)
+    #[arg(value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// The branch that it is judged against and merged into
+    #[arg(long, value_name = "NAME")]
+    pub base: Option<String>,
+    /// Judge and print; write nothing
+    #[arg(long)]
+    pub check: bool,
+    /// Merge into the base, if the gate is open
+    #[arg(long, conflicts_with = "check")]
+    pub merge: bool,
+    /// Merge as one commit with the delivered tree
+    #[arg(long, requires = "merge", conflicts_with = "ff")]
+    pub squash: bool,
+    /// Make no merge commit where the base did not move on
+    #[arg(long, requires = "merge")]
+    pub ff: bool,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContractVerb {
     /// Freeze FILE (TOML or JSON) as the open contract of a branch; a later one replaces it
@@ -258,7 +286,7 @@ pub(crate) struct Log {
     /// At most N records
     #[arg(short = 'n', long, value_name = "N")]
     pub max_count: Option<usize>,
-    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval, evidence)
+    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval, evidence, verdict)
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only records of this run

@@ -3,9 +3,10 @@
 //! This library is the program; it is not a public API. A task walks one way through the rooms below: words (`cli`) become a
 //! `Config`, the gate makes a `Pass`, `packet` builds what the agent is told, `agent` launches it once, `judge` and `guard` say what
 //! can be checked afterwards, and `cycle` turns that judgement into a step: seal (`ledger`), fix round, rollback (`archive`), or stop.
+//! `deliver` then decides by the `evidence` whether what was sealed may be merged.
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
-//! `command` / `cycle` / `packet recorder` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git` /
+//! `command` / `deliver` / `cycle` / `packet recorder` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git forge` /
 //! `process ui` / `secret cli config` / `text tokens exit`
 //!
 //! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
@@ -20,12 +21,18 @@ mod command;
 mod config;
 mod cycle;
 mod decay;
+mod deliver;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "the caller is on its way: deliver")
 )]
 mod evidence;
 mod exit;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the caller is on its way: deliver")
+)]
+mod forge;
 mod gate;
 mod git;
 mod guard;

@@ -390,7 +390,8 @@ fn attest(worktree: &Worktree, id: &str, commit: Option<&str>, by: &str, ui: &Ui
 
 fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit> {
     let commit = commit_named(worktree, digits, "approve")?;
-    if !worktree.is_tip(commit)? {
+    let names = worktree.ending_in(commit)?;
+    if names.is_empty() {
         let head = worktree.head()?.context("HEAD has no commit")?;
         return Err(Refusal::new(
             format!(
@@ -404,12 +405,11 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
         )
         .into());
     }
-    // Not every commit that is held belongs to a contract.
-    let branch = worktree.branch()?;
-    let frozen = match branch {
-        Some(branch) => contract::open(worktree, &branch, None).ok().flatten(),
-        None => None,
-    };
+    // The contract of a branch that ends there, if one has any: not every commit that is held belongs to one.
+    let mut branches = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("refs/heads/"));
+    let frozen = branches.find_map(|branch| contract::open(worktree, branch, None).ok().flatten());
     let digest = frozen.as_ref().map(|frozen| frozen.digest.as_str());
     let before = approval::of_commit(worktree, commit)?;
     let _lock = Lock::take(worktree)?;

@@ -124,7 +124,7 @@ fn line(record: &Record) -> String {
         "contract" => {
             let count = |key: &str| record.get(key).and_then(Value::as_u64).unwrap_or(0);
             format!(
-                "{} for {}: {} outcomes, {} items of the project; {}",
+                "{} for {}: {} outcomes, {} items of the project {}",
                 short("digest"),
                 record.str("branch"),
                 count("outcomes"),
@@ -133,6 +133,14 @@ fn line(record: &Record) -> String {
             )
         }
         "approval" => format!("{} by {}", approved(record), record.str("by")),
+        "verdict" => match record.str("gate") {
+            "" => format!("open into {}", record.str("base")),
+            gate => format!(
+                "{} at {gate}, into {}",
+                record.str("verdict"),
+                record.str("base")
+            ),
+        },
         "evidence" => evidence(record),
         _ => format!("(kind of a newer version) {}", record.id()),
     };

@@ -5,6 +5,7 @@ mod checkpoint;
 mod completions;
 mod contract;
 mod cycle;
+mod deliver;
 mod demo;
 mod discarded;
 mod explain;
@@ -68,6 +69,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Contract(args) => contract::run(&here()?, args, ui),
         Verb::Verify(args) => verify::run(&here()?, args, ui),
         Verb::Rollback(_) => rollback::run(global, ui),
+        Verb::Deliver(args) => deliver::run(&here()?, args, ui),
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),
         Verb::Status(_) => status::run(&here()?, ui),
         Verb::Log(args) => log::run(&here()?, args, ui),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::archive::list;
 use crate::config::isolated_match;
 use crate::cycle::{open, scratch, spending};
+use crate::evidence::contract;
 use crate::exit::Exit;
 use crate::gate::{self, Lock};
 use crate::git::Worktree;
@@ -62,11 +63,24 @@ fn facts(worktree: &Worktree) -> Result<Value> {
             "cycle": o.id, "task": o.task, "attempt": o.progress.attempt(), "fix_round": o.progress.fix_rounds(), "launches": o.launches, "red": o.red,
             "failures_remembered": o.breaker.remembered(),
         })),
+        "contract": branch.as_deref().map(|branch| contract_of(worktree, branch)),
         "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens, "tokens_unknown": day.tokens_unknown, "usd": day.usd, "usd_unknown": day.usd_unknown},
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
         "archives": archives.len(),
         "scratch_bytes": scratch::size(&worktree.root().join(scratch::FOLDER)),
     }))
+}
+
+/// The open contract of `branch`; `null` for none, and a `fault` for one that cannot be relied on.
+fn contract_of(worktree: &Worktree, branch: &str) -> Value {
+    match contract::open(worktree, branch, None) {
+        Ok(None) => Value::Null,
+        Ok(Some(frozen)) => json!({
+            "digest": frozen.digest, "task": frozen.contract.task, "outcomes": frozen.contract.body.outcomes.len(),
+            "items": frozen.contract.project.len(),
+        }),
+        Err(error) => json!({"fault": format!("{error:#}")}),
+    }
 }
 
 fn about(checkpoint: &Checkpoint, at_head: bool) -> Value {
@@ -136,6 +150,19 @@ fn show(facts: &Value, ui: &Ui) {
             "half done",
             format!("{step}: the next checkpoint, cycle or rollback settles it"),
         );
+    }
+    match (&facts["contract"]["digest"], &facts["contract"]["fault"]) {
+        (_, Value::String(fault)) => row("contract", fault.clone()),
+        (Value::String(digest), _) => row(
+            "contract",
+            format!(
+                "{}: {} outcomes, {} items of the project",
+                &digest[..12],
+                facts["contract"]["outcomes"],
+                facts["contract"]["items"]
+            ),
+        ),
+        _ => {}
     }
     if let Value::Object(open) = &facts["open"] {
         row(

@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::{Context, Result};
 
 use super::checks::{self, Care, Verdict};
-use crate::config;
+use crate::config::{self, Config};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid};
+use crate::git::{Content, Oid, Worktree};
 use crate::journal::{self, Entry};
 use crate::ledger::{Checkpoint, Kind, Record, Status, checkpoint, message, notes, record, walk};
 use crate::process::{self, How};
@@ -120,29 +120,9 @@ fn head(pass: &Pass) -> Result<Oid> {
     pass.worktree.head()?.context("HEAD has no commit")
 }
 
-/// No new secret may enter history: new files of sensitive names, and new secrets in changed text.
+/// No new secret may enter history.
 fn scan(pass: &Pass, from: Oid, to: Oid) -> Result<()> {
-    let allowed = config::PathGlobs::new(&pass.config.checkpoint.allow_secrets)
-        .map_err(anyhow::Error::msg)?;
-    let sensitive = Sensitive::new(&pass.config.packet.sensitive)?;
-    let mut found = Vec::new();
-    for change in pass.worktree.changed_files(from, to)? {
-        let name = text::visible_line(&String::from_utf8_lossy(&change.path));
-        if allowed.is_match(OsStr::from_bytes(&change.path)) || change.new.is_none() {
-            continue;
-        }
-        if change.old.is_none() && sensitive.matches(&change.path) {
-            found.push(format!("{name}: a new file of a sensitive name"));
-            continue;
-        }
-        let new = pass.worktree.text_blob(change.new)?;
-        let old = pass.worktree.text_blob(change.old)?;
-        found.extend(
-            secret::added(&old, &new)
-                .into_iter()
-                .map(|f| format!("{name}:{}: {}", f.line, f.rule)),
-        );
-    }
+    let found = new_secrets(&pass.worktree, &pass.config, from, to)?;
     if found.is_empty() {
         return Ok(());
     }
@@ -152,6 +132,38 @@ fn scan(pass: &Pass, from: Oid, to: Oid) -> Result<()> {
         "remove or ignore it (echo PATH >> .gitignore), or add its path to allow_secrets in [checkpoint] of arkaint.toml",
     )
     .into())
+}
+
+/// What tree `to` holds that `from` did not: new files of sensitive names, and new secrets in changed text, one line each. The values are not
+/// in it.
+pub(crate) fn new_secrets(
+    worktree: &Worktree,
+    config: &Config,
+    from: Oid,
+    to: Oid,
+) -> Result<Vec<String>> {
+    let allowed =
+        config::PathGlobs::new(&config.checkpoint.allow_secrets).map_err(anyhow::Error::msg)?;
+    let sensitive = Sensitive::new(&config.packet.sensitive)?;
+    let mut found = Vec::new();
+    for change in worktree.changed_files(from, to)? {
+        let name = text::visible_line(&String::from_utf8_lossy(&change.path));
+        if allowed.is_match(OsStr::from_bytes(&change.path)) || change.new.is_none() {
+            continue;
+        }
+        if change.old.is_none() && sensitive.matches(&change.path) {
+            found.push(format!("{name}: a new file of a sensitive name"));
+            continue;
+        }
+        let new = worktree.text_blob(change.new)?;
+        let old = worktree.text_blob(change.old)?;
+        found.extend(
+            secret::added(&old, &new)
+                .into_iter()
+                .map(|f| format!("{name}:{}: {}", f.line, f.rule)),
+        );
+    }
+    Ok(found)
 }
 
 fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Result<Made> {

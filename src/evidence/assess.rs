@@ -27,13 +27,15 @@ pub(crate) struct Item {
 pub(crate) struct Decided {
     pub status: Status,
     pub evidence: String,
+    /// How a command was run; none where the change itself was looked at.
+    pub grade: Option<Grade>,
 }
 
 /// All that an assessment rests on.
 pub(crate) struct Case<'a> {
     pub items: &'a [Item],
     pub verify: &'a Artifact<Verify>,
-    pub verify_grade: Grade,
+    pub verify_grade: &'a dyn Fn(&verify::Outcome) -> Grade,
     pub dod: &'a Artifact<Dod>,
     /// Where `dod.json` lies, for messages.
     pub dod_path: &'a str,
@@ -184,7 +186,9 @@ impl<'a> Case<'a> {
                 )
             }
             (Some(dod), verify) if dod.grade.enough(self.binding) => {
-                let against = verify.filter(|v| !v.passed() && v.grade.enough(self.binding));
+                // A proof that proves nothing has replaced no red result, however old that is.
+                let standing = |v: &Voice<'_>| v.grade.enough(self.binding) || dod.gap.is_some();
+                let against = verify.filter(|v| !v.passed() && standing(v));
                 self.dod_row(item, dod, against)
             }
             (_, Some(verify)) if !verify.passed() => self.failed_row(item, verify),
@@ -394,13 +398,19 @@ fn missing(item: &Item, reason: impl AsRef<str>) -> Row {
 }
 
 fn decided_row(item: &Item, decided: &Decided) -> Row {
-    let (verdict, reason) = match decided.status {
-        Status::Passed => (Verdict::Proven, "is proven: Arkaint looked itself"),
-        Status::Failed => (Verdict::Failed, "failed: Arkaint looked itself: fix it"),
+    let (verdict, reason) = match (decided.status, decided.grade) {
+        (Status::Passed, None) => (Verdict::Proven, "is proven: Arkaint looked itself"),
+        (Status::Failed, None) => (Verdict::Failed, "failed: Arkaint looked itself: fix it"),
+        (Status::Passed, Some(_)) => (Verdict::Proven, "is proven: Arkaint ran it itself"),
+        (Status::Failed, Some(_)) => (Verdict::Failed, "failed: Arkaint ran it itself: fix it"),
     };
     Row {
         evidence: decided.evidence.clone(),
-        source: "arkaint".to_owned(),
+        source: decided.grade.map_or_else(
+            || "arkaint".to_owned(),
+            |grade| format!("arkaint · {grade}"),
+        ),
+        grade: decided.grade,
         ..row(item, verdict, reason, None)
     }
 }

@@ -109,6 +109,7 @@ fn file_changed<'p>(matching: impl Iterator<Item = (&'p [u8], Change)>) -> Decid
     Decided {
         status: status(!there.is_empty()),
         evidence,
+        grade: None,
     }
 }
 
@@ -134,6 +135,7 @@ fn pattern_absent<'p>(
     Ok(Decided {
         status: status(hits.is_empty()),
         evidence,
+        grade: None,
     })
 }
 

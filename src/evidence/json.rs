@@ -184,6 +184,8 @@ impl<'de> DeserializeSeed<'de> for Key {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -284,6 +286,22 @@ mod tests {
         assert_eq!(js_trim(&format!("{white}a b{white}")), "a b");
         for kept in ["\u{85}", "\u{200b}", "\u{180e}", "\u{2060}", "\0"] {
             assert_eq!(js_trim(kept), kept);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_read_means_the_same_to_serde_json(text in r#"[\[\]{}:,"a-c0-9.eE+\- \\un]{0,40}"#) {
+            if let Ok(value) = parse(&text) {
+                let other: Value = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(value, other);
+            }
+        }
+
+        #[test]
+        fn what_serde_json_writes_is_read(keys in proptest::collection::btree_map("\\PC*", any::<f64>(), 0..8), flag: bool) {
+            let value = serde_json::json!({ "keys": keys, "flag": flag, "list": keys.keys().collect::<Vec<_>>() });
+            prop_assert_eq!(parse(&value.to_string()).unwrap(), value);
         }
     }
 }

@@ -111,6 +111,11 @@ fn markdown_row(row: &Row) -> String {
     )
 }
 
+/// A cell of another table of ours.
+pub(crate) fn cell(text: &str) -> String {
+    prose(&cut(&clean(text)))
+}
+
 /// At most [`CELL`] characters.
 fn cut(text: &str) -> String {
     if text.chars().nth(CELL).is_none() {

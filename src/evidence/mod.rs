@@ -7,16 +7,14 @@ pub(crate) mod artifact;
 pub(crate) mod assess;
 pub(crate) mod contract;
 pub(crate) mod dod;
+pub(crate) mod freshness;
 pub(crate) mod grade;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the caller is on its way: deliver")
-)]
 pub(crate) mod item;
 mod json;
 pub(crate) mod markdown;
 pub(crate) mod plan;
 pub(crate) mod seal;
+pub(crate) mod standing;
 pub(crate) mod table;
 pub(crate) mod verify;
 mod voice;

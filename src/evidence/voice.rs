@@ -68,7 +68,7 @@ impl<'a> Case<'a> {
             file: verify::PATH,
             status: entries[place].status,
             evidence: entries[place].evidence.clone(),
-            grade: self.verify_grade,
+            grade: (self.verify_grade)(entries[place]),
             gap: None,
             because,
         };

@@ -17,6 +17,7 @@ mod renames;
 mod settings;
 pub(crate) mod state;
 mod tree_diff;
+mod worktrees;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -180,6 +181,17 @@ impl Worktree {
             .context("reading a tree")?;
         match tree.lookup_entry_by_path(path)? {
             Some(entry) if entry.mode().is_blob() => Ok(Some(entry.object()?.data.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The bytes of `path` in `tree`; `None` when it is not there or is no file.
+    pub(crate) fn blob_in_tree(&self, tree: Oid, path: &[u8]) -> Result<Option<Vec<u8>>> {
+        let tree = self.repo()?.find_tree(tree).context("reading a tree")?;
+        match tree.lookup_entry(path.split(|byte| *byte == b'/'))? {
+            Some(entry) if entry.mode().is_blob_or_symlink() => {
+                Ok(Some(entry.object()?.data.clone()))
+            }
             _ => Ok(None),
         }
     }

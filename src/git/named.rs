@@ -48,21 +48,22 @@ impl Worktree {
         })
     }
 
-    /// Is `commit` what HEAD, a branch, or a branch of a remote names?
-    pub(crate) fn is_tip(&self, commit: Oid) -> Result<bool> {
+    /// What ends in `commit`: HEAD, branches, branches of remotes, heads of pull requests; full names.
+    pub(crate) fn ending_in(&self, commit: Oid) -> Result<Vec<String>> {
+        let mut names = Vec::new();
         if self.head()? == Some(commit) {
-            return Ok(true);
+            names.push("HEAD".to_owned());
         }
         let repo = self.repo()?;
         for prefix in ["refs/heads/", "refs/remotes/", "refs/pull/"] {
             let refs = repo.references()?;
             for reference in refs.prefixed(prefix)?.filter_map(std::result::Result::ok) {
                 if reference.target().try_id().is_some_and(|id| id == commit) {
-                    return Ok(true);
+                    names.push(reference.name().as_bstr().to_string());
                 }
             }
         }
-        Ok(false)
+        Ok(names)
     }
 
     /// Who git would name as the committer: `NAME <EMAIL>`.

@@ -4,6 +4,7 @@
 pub(crate) mod checkpoint;
 pub(crate) mod message;
 pub(crate) mod notes;
+pub(crate) mod page;
 pub(crate) mod record;
 pub(crate) mod walk;
 

@@ -55,14 +55,22 @@ pub(crate) fn append_keeping(
         return Ok(());
     }
     let repo = worktree.repo()?;
+    until_moved("appending to the ledger", || {
+        try_append(repo, on, records, kept)
+    })
+}
+
+/// Calls `attempt` until it succeeds: another writer may move a ref between its look and its own step.
+///
+/// # Errors
+/// The last one, after thirty seconds.
+pub(super) fn until_moved(what: &'static str, attempt: impl Fn() -> Result<()>) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut pause = Duration::from_millis(2);
     loop {
-        match try_append(repo, on, records, kept) {
+        match attempt() {
             Ok(()) => return Ok(()),
-            Err(error) if Instant::now() > deadline => {
-                return Err(error).context("appending to the ledger");
-            }
+            Err(error) if Instant::now() > deadline => return Err(error).context(what),
             Err(_) => {
                 // Jitter from the system's randomness, so that racing writers do not meet again.
                 let spread = u64::from_str_radix(&record::random_hex(2), 16).unwrap_or(1);
@@ -73,19 +81,24 @@ pub(crate) fn append_keeping(
     }
 }
 
-fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid]) -> Result<()> {
-    let tip = tip(repo)?;
-    let base_tree = match tip {
+/// The tree of a notes ref whose commit is `tip`; an empty one where there is none.
+pub(super) fn tree_at(repo: &gix::Repository, tip: Option<Oid>) -> Result<Oid> {
+    Ok(match tip {
         Some(tip) => repo
             .find_commit(tip)?
             .tree_id()
-            .context("reading the ledger")?
+            .context("reading a notes ref")?
             .detach(),
         None => repo
             .write_object(gix::objs::Tree::empty())
-            .context("writing the ledger")?
+            .context("writing a notes ref")?
             .detach(),
-    };
+    })
+}
+
+fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid]) -> Result<()> {
+    let tip = tip(repo)?;
+    let base_tree = tree_at(repo, tip)?;
     let mut state = State::new(base_tree, repo)?;
     let mut text = match state.get(&on, repo)? {
         Some(blob) => repo.find_blob(blob)?.data.clone(),
@@ -130,15 +143,20 @@ fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid])
 
 /// The commit of the ledger's ref.
 pub(crate) fn tip(repo: &gix::Repository) -> Result<Option<Oid>> {
+    tip_of(repo, REF)
+}
+
+/// The commit of a notes ref.
+pub(super) fn tip_of(repo: &gix::Repository, name: &str) -> Result<Option<Oid>> {
     match repo
-        .try_find_reference(REF)
-        .context("reading the ledger's ref")?
+        .try_find_reference(name)
+        .with_context(|| format!("reading {name}"))?
     {
         None => Ok(None),
         Some(reference) => match reference.target().try_id() {
             Some(id) => Ok(Some(id.to_owned())),
             None => bail!(
-                "{REF} is a symbolic ref: git update-ref --no-deref it to a commit of the ledger"
+                "{name} is a symbolic ref: git update-ref --no-deref it to a commit of the ledger"
             ),
         },
     }

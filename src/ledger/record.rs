@@ -21,10 +21,12 @@ pub(crate) enum Kind {
     Approval,
     /// What the recorder ran and wrote, or the three files as they were judged.
     Evidence,
+    /// What the merge gate said of a commit.
+    Verdict,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Checkpoint,
         Self::Run,
         Self::Decay,
@@ -34,6 +36,7 @@ impl Kind {
         Self::Contract,
         Self::Approval,
         Self::Evidence,
+        Self::Verdict,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -47,6 +50,7 @@ impl Kind {
             Self::Contract => "contract",
             Self::Approval => "approval",
             Self::Evidence => "evidence",
+            Self::Verdict => "verdict",
         }
     }
 }

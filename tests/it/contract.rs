@@ -130,6 +130,14 @@ fn what_was_frozen_is_shown_and_its_digest_is_that_of_the_blob() {
             text.stdout
         );
     }
+    let status = sandbox.arkaint(["status"]).expect(0).stdout;
+    assert!(
+        status.contains(&format!(
+            "contract     {}: 2 outcomes, 2 items of the project\n",
+            &digest[..12]
+        )),
+        "{status}"
+    );
     assert_eq!(contract(&sandbox, &["show", "-q"]).expect(0).stderr, "");
     // By its digest from anywhere, and with git's garbage gone.
     sandbox.git(["gc", "-q", "--prune=now"]);
@@ -145,7 +153,7 @@ fn what_was_frozen_is_shown_and_its_digest_is_that_of_the_blob() {
         .stdout;
     assert!(
         log.contains(&format!(
-            "{} for arkaint/work: 2 outcomes, 2 items of the project; commas",
+            "{} for arkaint/work: 2 outcomes, 2 items of the project commas",
             &digest[..12]
         )),
         "{log}"
@@ -272,6 +280,9 @@ fn a_contract_that_was_tampered_with_is_not_gone_on_without() {
         no.stderr
     );
     assert!(no.stderr.contains("hint: "), "{}", no.stderr);
+    let status = sandbox.arkaint(["status", "--json"]).expect(0).json();
+    let fault = status["contract"]["fault"].as_str().unwrap();
+    assert!(fault.contains("cannot be relied on"), "{fault}");
     contract(&sandbox, &["attest", "docs"]).expect(3);
     // The record is made another branch's.
     sandbox.git(["update-ref", "refs/notes/arkaint/ledger", &ledger]);
@@ -439,6 +450,7 @@ fn a_commit_is_approved_by_its_id_while_it_is_a_tip() {
         sandbox.git(["rev-parse", "HEAD^{tree}"]).as_str()
     );
     assert_eq!(said["contract"], Value::Null);
+    let frozen = freeze(&sandbox, &[]);
     let again = contract(&sandbox, &["approve", &head.to_uppercase()]).expect(0);
     assert!(
         again.stderr.contains("; before, by Test User"),
@@ -449,7 +461,10 @@ fn a_commit_is_approved_by_its_id_while_it_is_a_tip() {
     sandbox.git(["switch", "-q", "main"]);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "on main"]);
     // Another branch's tip is approved from here; what no branch ends in is not.
-    contract(&sandbox, &["approve", &head]).expect(0);
+    let said = contract(&sandbox, &["approve", &head, "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(said["contract"], frozen["digest"]);
     sandbox.git(["switch", "-q", "arkaint/work"]);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "a new push"]);
     let no = contract(&sandbox, &["approve", &head]).expect(2);

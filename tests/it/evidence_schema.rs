@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::goose::not_run;
+use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
 
 /// Reads `{"schema", "texts"}` on stdin and prints, for each text, whether it is JSON that the schema takes.

@@ -60,7 +60,7 @@ impl World {
         assess(&Case {
             items: &self.items,
             verify: &self.verify,
-            verify_grade: self.verify_grade,
+            verify_grade: &|_| self.verify_grade,
             dod: &self.dod,
             dod_path: dod::PATH,
             dod_grade: &grade,
@@ -365,6 +365,15 @@ fn each_rule_of_precedence_conflict_and_age() {
             fresh,
             Failed,
             "failed in .ak-loop/verify.json: fix it",
+            false,
+        ),
+        (
+            "dod blank against old red",
+            verify(exit0, &red),
+            dod_of(&blank),
+            OLD,
+            Failed,
+            "failed in .ak-loop/verify.json, which is stale (older) and stands",
             false,
         ),
         (
@@ -686,6 +695,7 @@ fn what_arkaint_decided_no_worker_changes() {
         world.items[0].decided = Some(Decided {
             status,
             evidence: "no file matches docs/**".to_owned(),
+            grade: None,
         });
         let row = world.row();
         assert_eq!((row.verdict, row.reason.as_str()), (verdict, reason));
@@ -926,4 +936,70 @@ fn an_id_that_would_steer_a_terminal_is_shown() {
             .reason
             .starts_with("issue/o<U+001B>[2J has no proof")
     );
+}
+
+/// Every combination of what two files can say about one outcome, at every age.
+#[test]
+fn nothing_is_proven_but_by_a_proof_that_counts_and_no_red_result_ages_into_missing() {
+    let entry = |status: &str, evidence: &str, old: bool| {
+        let at = if old { ",\"at\":\"old\"" } else { "" };
+        format!(r#"{{"id":"o1","status":"{status}","evidence":"{evidence}"{at}}}"#)
+    };
+    let said = [None, Some("passed"), Some("failed"), Some("Passed")];
+    let mut seen = BTreeSet::new();
+    let mut cases = 0;
+    for dod_said in said {
+        for verify_said in &said[..3] {
+            for bits in 0..16 {
+                let [dod_old, verify_old, blank, fail] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+                for exit in ["", "\"exitCode\":0,", "\"exitCode\":3,"] {
+                    let text = if blank { "" } else { "seen" };
+                    let dod = dod_said.map(|s| dod_of(&entry(s, text, dod_old)));
+                    let outcomes = verify_said.map(|s| entry(s, text, false));
+                    let mut world = world(
+                        &verify(exit, &outcomes.unwrap_or_default()),
+                        &dod.unwrap_or_default(),
+                    );
+                    if verify_old {
+                        world.verify_grade = OLD;
+                    }
+                    if fail {
+                        world.conflicts = Conflicts::Fail;
+                    }
+                    let row = world.row();
+                    cases += 1;
+                    seen.insert(row.verdict.name());
+                    let verify_red = *verify_said == Some("failed")
+                        || *verify_said == Some("passed") && exit.contains('3');
+                    let verify_green = *verify_said == Some("passed")
+                        && !verify_red
+                        && !verify_old
+                        && (!blank || exit.contains('0'));
+                    let dod_green = dod_said == Some("passed") && !dod_old && !blank;
+                    let what = format!("{dod_said:?} {verify_said:?} {bits:04b} {exit}: {row:?}");
+                    if row.verdict == Verdict::Proven {
+                        assert!(dod_green || verify_green, "{what}");
+                        assert!(!row.conflict || verify_red && !fail, "{what}");
+                    }
+                    if dod_said == Some("failed") {
+                        assert_eq!(row.verdict, Verdict::Failed, "{what}");
+                    }
+                    if dod_said == Some("Passed") {
+                        assert_eq!(row.verdict, Verdict::Missing, "{what}");
+                    } else if verify_red && !dod_green {
+                        assert_eq!(row.verdict, Verdict::Failed, "{what}");
+                    }
+                    if row.verdict == Verdict::Missing {
+                        assert!(row.reason.contains("prove it"), "{what}");
+                        assert!(!row.reason.contains("fix it"), "{what}");
+                    }
+                    if row.verdict == Verdict::Failed {
+                        assert!(row.reason.contains("fix it"), "{what}");
+                        assert!(verify_red || dod_said == Some("failed"), "{what}");
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!((cases, seen.len()), (4 * 3 * 16 * 3, 3), "{seen:?}");
 }

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::super::table_of;
 use super::*;
 
@@ -135,5 +137,30 @@ fn a_rewrite_keeps_what_it_does_not_know_and_nothing_that_it_does() {
     // What cannot be read has nothing to keep.
     for broken in [&b"\xff"[..], b"[1]", b"{\"a\":1,\"a\":2}", b""] {
         assert_eq!(render(&bare, Some(broken)), render(&bare, None));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_outcome_survives_being_written(
+        ids in proptest::collection::vec("\\PC{1,200}", 0..5), evidence in "(?s).*", command in "(?s).*", code in proptest::option::of(-5i64..300),
+    ) {
+        let trimmed = |text: &str| js_trim(text).to_owned();
+        let ids = ids.iter().map(|id| trimmed(id)).filter(|id| !id.is_empty());
+        let verify = Verify {
+            command: trimmed(&command),
+            exit_code: code,
+            outcomes: ids.map(|id| Outcome { id, status: Status::Failed, evidence: trimmed(&evidence) }).collect(),
+            ..Verify::default()
+        };
+        let text = String::from_utf8(render(&verify, None)).unwrap();
+        prop_assert_eq!(judge(&text), Ok(Some(verify)));
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_fall(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let artifact = Artifact::of(bytes.clone(), None, judge);
+        prop_assert!(artifact.sha256().is_some());
+        prop_assert!(artifact.good().is_none() || serde_json::from_slice::<Value>(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).is_ok());
     }
 }

@@ -131,13 +131,15 @@ fn probe() {
             std::thread::sleep(FAR);
         }
         "memory" => {
+            // The pages of the program itself, which is mapped as it is run, are not what passes through.
             let peak = || {
                 let status = fs::read_to_string("/proc/self/status").unwrap();
-                let line = status
-                    .lines()
-                    .find_map(|l| l.strip_prefix("VmHWM:"))
-                    .unwrap();
-                line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+                let kilobytes = |name: &str| {
+                    let line = status.lines().find_map(|l| l.strip_prefix(name)).unwrap();
+                    let number = line.trim().trim_end_matches(" kB");
+                    number.parse::<u64>().unwrap()
+                };
+                kilobytes("VmHWM:").saturating_sub(kilobytes("RssFile:"))
             };
             let before = peak();
             let (mut lines, mut kept, mut bytes) = (Lines::new(64 * 1024), HeadTail::new(), 0);
@@ -148,7 +150,10 @@ fn probe() {
                 Verdict::Go
             });
             assert_eq!(end.unwrap().how, How::Exited(0));
-            say(&format!("moved {bytes} grown {}", peak() - before));
+            say(&format!(
+                "moved {bytes} grown {}",
+                peak().saturating_sub(before)
+            ));
         }
         "orphans" => {
             let me = i32::try_from(std::process::id()).unwrap();
