@@ -538,6 +538,40 @@ fn an_item_of_the_project_is_proven_in_dod_json() {
 }
 
 #[test]
+fn the_gate_takes_as_sealed_what_the_recorder_answers_for_and_no_more() {
+    let sandbox = ready();
+    freeze(&sandbox);
+    sandbox.write("work.txt", "done\n");
+    sandbox.commit_all("work");
+    let rows = || {
+        let told = sandbox.arkaint(["deliver", "--check", "--json"]).json();
+        let rows = told["table"]["rows"].as_array().unwrap().clone();
+        let word = |row: &Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
+        rows.iter()
+            .map(|row| [word(row, "id"), word(row, "verdict"), word(row, "source")].join(" "))
+            .collect::<Vec<_>>()
+    };
+    let last = [
+        "parses missing ",
+        "prints missing ",
+        "piped missing ",
+        "looks held ",
+    ];
+    assert_eq!(rows()[1..], last);
+    verify(&sandbox, &["--", "sh", "check.sh", "lint"]).expect(0);
+    verify(&sandbox, &["--", "sh", "check.sh", "prints"]).expect(0);
+    verify(&sandbox, &["--outcome", "parses", "--", "true"]).expect(0);
+    assert_eq!(
+        rows()[..3],
+        [
+            "lint proven arkaint · sealed",
+            "parses proven worker · declared",
+            "prints proven arkaint · sealed"
+        ]
+    );
+}
+
+#[test]
 fn inside_a_run_it_works_and_is_a_claim() {
     let sandbox = Sandbox::ready("false");
     sandbox.agent(
