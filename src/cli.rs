@@ -70,6 +70,8 @@ pub(crate) enum Verb {
     Rollback(Rollback),
     /// What the work must prove: freeze it, show it, and the words of persons on it
     Contract(Contract),
+    /// Run a check and write what it shows to .ak-loop/verify.json, sealed to the tree that it ran on
+    Verify(Verify),
     /// May it be merged? The gate over the evidence, its table, and the merge
     Deliver(Deliver),
     /// Where this worktree stands
@@ -260,6 +262,16 @@ pub(crate) enum ContractVerb {
         #[arg(value_name = "COMMIT")]
         commit: String,
     },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// An outcome that CMD shows, again for another (default: each of the open contract that has CMD as its command)
+    #[arg(long, value_name = "ID")]
+    pub outcome: Vec<String>,
+    /// The command: a program and its words, run without a shell at the root of the worktree
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub command: Vec<String>,
 }
 
 #[derive(Args, Debug)]

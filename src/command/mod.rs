@@ -20,6 +20,7 @@ mod packet;
 mod rollback;
 mod status;
 mod status_config;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Packet(args) => packet::run(&here()?, args, ui),
         Verb::Cycle(args) => cycle::run(global, args, ui),
         Verb::Contract(args) => contract::run(&here()?, args, ui),
+        Verb::Verify(args) => verify::run(&here()?, args, ui),
         Verb::Rollback(_) => rollback::run(global, ui),
         Verb::Deliver(args) => deliver::run(&here()?, args, ui),
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),

@@ -164,7 +164,7 @@ pub(crate) fn refuse_nested() -> Result<()> {
     match std::env::var("ARKAINT_RUN") {
         Ok(run) if !run.is_empty() => Err(Refusal::new(
             format!("already inside run {run}: an agent must not start another"),
-            "git arkaint status, log, explain and packet work inside a run",
+            "git arkaint status, log, explain, packet and verify work inside a run",
         )
         .into()),
         _ => Ok(()),

@@ -91,6 +91,8 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     assert_eq!(offered("git arkaint discarded restore --b"), "--branch");
     assert_eq!(offered("git arkaint hooks st"), "status");
     assert_eq!(offered("git arkaint hooks status --p"), "--probe");
+    assert_eq!(offered("git arkaint ve"), "verify");
+    assert_eq!(offered("git arkaint verify --o"), "--outcome");
     assert_eq!(offered("git arkaint completions "), "bash fish zsh");
     assert_eq!(offered("git arkaint explain 2"), "20260101T000000Z-abcdef");
     assert_eq!(

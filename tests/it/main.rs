@@ -31,3 +31,4 @@ mod rollback;
 mod sandbox;
 mod secrets;
 mod stand_in;
+mod verify;
