@@ -5,7 +5,7 @@
 //! can be checked afterwards, and `cycle` turns that judgement into a step: seal (`ledger`), fix round, rollback (`archive`), or stop.
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
-//! `command` / `cycle` / `packet` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git` /
+//! `command` / `dispatch` / `cycle` / `packet` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git` /
 //! `process ui` / `secret cli config` / `text tokens exit`
 //!
 //! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
@@ -20,6 +20,7 @@ mod command;
 mod config;
 mod cycle;
 mod decay;
+mod dispatch;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "the caller is on its way: deliver")

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Failure,
     Trip,
     Rollback,
+    /// Work in a worktree of its own: begun, under way, ended.
+    Dispatch,
     /// What a piece of work must prove, frozen.
     Contract,
     /// A person's word: on a plan, an outcome, or a commit.
@@ -22,13 +24,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Checkpoint,
         Self::Run,
         Self::Decay,
         Self::Failure,
         Self::Trip,
         Self::Rollback,
+        Self::Dispatch,
         Self::Contract,
         Self::Approval,
     ];
@@ -41,6 +44,7 @@ impl Kind {
             Self::Failure => "failure",
             Self::Trip => "trip",
             Self::Rollback => "rollback",
+            Self::Dispatch => "dispatch",
             Self::Contract => "contract",
             Self::Approval => "approval",
         }
