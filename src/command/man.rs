@@ -177,6 +177,7 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-packet" => include_str!("man/packet.roff"),
         "git-arkaint-cycle" => include_str!("man/cycle.roff"),
         "git-arkaint-contract" => include_str!("man/contract.roff"),
+        "git-arkaint-dispatch" => include_str!("man/dispatch.roff"),
         "git-arkaint-rollback" => include_str!("man/rollback.roff"),
         "git-arkaint-status" => include_str!("man/status.roff"),
         "git-arkaint-log" => include_str!("man/log.roff"),

@@ -221,12 +221,11 @@ fn of_fifty_at_once_one_has_the_task() {
 
 #[test]
 fn of_four_at_once_one_is_killed_one_out_of_budget_and_the_records_say_so() {
-    // Its own prompt says which task it is.
+    let spend = "i=0; while [ $i -lt 4000 ]; do say $i 'many many words of the model'; i=$((i + 1)); done; sleep 20; finish done";
     let script = format!(
-        "task() {{ grep -q \"$1\" $HOME/packet.* /dev/null; }}\ncase $PWD in */spend) say a hello; printf '{{\"type\":\"complete\",\"total_tokens\":9000,\"input_tokens\":9000,\"output_tokens\":0}}\\n'; sleep 20;; */die) sleep 300 & echo $! > \"$HOME/orphan\"; {WAIT} sleep 300;; *) {WORK};; esac"
+        "case $PWD in */spend) {spend};; */die) sleep 300 & echo $! > \"$HOME/orphan\"; {WAIT} sleep 300;; *) {WORK};; esac"
     );
-    let sandbox = world(&script, "[budget]\nrun_tokens = 5000");
-    // One launch counts the file of launches at a time only: the prelude's counter is shared.
+    let sandbox = world(&script, "[budget]\nrun_tokens = 3000");
     sandbox.write("list", "# of tonight\n\nspend\ndie\nalpha\n  beta\n");
     let child = begin(
         &sandbox,
@@ -559,13 +558,13 @@ fn ctrl_c_reaches_every_worker_and_each_record_says_interrupted() {
 
 #[test]
 fn a_worktree_of_a_dispatch_dispatches_beside_itself() {
-    let sandbox = world(WORK, "");
+    let sandbox = world("echo work > work.${PWD##*/}; finish done", "");
     sandbox.arkaint(["dispatch", "first"]).expect(0);
     let first = dispatches(&sandbox).join("first");
     sandbox
         .arkaint(["-C", first.to_str().unwrap(), "dispatch", "second"])
         .expect(0);
-    assert!(dispatches(&sandbox).join("second/work.txt").exists());
+    assert!(dispatches(&sandbox).join("second/work.second").exists());
     let base = &records(&sandbox)[3]["base_branch"];
     assert_eq!(base, "arkaint/first");
 }
