@@ -185,6 +185,7 @@ pub(crate) struct Cycle {
 }
 
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
 pub(crate) struct Dispatch {
     /// The task; with a file of tasks, the profile
     #[arg(value_name = "TASK")]

@@ -253,13 +253,12 @@ fn warn_of_what_stays(args: &Dispatch, ground: &Ground, ui: &Ui) -> Result<()> {
 fn dry_run(ground: &Ground, todo: &[Job], ui: &Ui) -> Result<Exit> {
     let mut all = Vec::new();
     for job in todo {
-        let (path, branch) = match &job.at {
-            Some(at) => at.clone(),
-            None => {
-                let branch = job.branch.as_deref();
-                let place = worktree::choose(&ground.worktree, &ground.config, &job.task, branch)?;
-                (place.path, place.branch)
-            }
+        let (path, branch) = if let Some(at) = &job.at {
+            at.clone()
+        } else {
+            let branch = job.branch.as_deref();
+            let place = worktree::choose(&ground.worktree, &ground.config, &job.task, branch)?;
+            (place.path, place.branch)
         };
         let held = lease::held(&ground.worktree, &job.task)?;
         let argv = jobs::argv(&path, &job.work(), ui)?;

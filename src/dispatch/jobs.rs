@@ -53,6 +53,7 @@ impl Heard {
             (Some(line), _) => line.to_owned(),
             (None, _) if !said.cause.is_empty() => said.cause.clone(),
             (None, How::Exited(code)) => format!("it ended with exit {code}"),
+            (None, How::Interrupted(_)) => "interrupted as it began".to_owned(),
             (None, how) => format!("{how:?}"),
         }
     }
@@ -157,6 +158,10 @@ pub(crate) fn verdict(how: &How) -> (State, Exit) {
             let signal = u8::try_from(code - 128).unwrap_or(2);
             (State::Interrupted, Exit::Interrupted(signal))
         }
+        How::Interrupted(signal) => {
+            let signal = u8::try_from(*signal).unwrap_or(2);
+            (State::Interrupted, Exit::Interrupted(signal))
+        }
         How::Signaled(_) => (State::Killed, Exit::Person),
         _ => (State::Failed, Exit::Person),
     }
@@ -193,6 +198,8 @@ mod tests {
             assert_eq!((found, i32::from(exit.code())), (state, code));
         }
         assert_eq!(verdict(&How::Signaled(9)), (State::Killed, Exit::Person));
+        let told = (State::Interrupted, Exit::Interrupted(15));
+        assert_eq!(verdict(&How::Interrupted(15)), told);
         assert_eq!(verdict(&How::Exited(101)), (State::Failed, Exit::Person));
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Claim {
     name: String,
     tip: Oid,
     document: Document,
+    /// The dispatch that it was taken from.
+    pub from: Option<String>,
 }
 
 /// The name of a task's claim: the same for texts that differ in white space alone.
@@ -77,12 +79,15 @@ pub(crate) fn claim(worktree: &Worktree, task: &str, id: &str, over: Over) -> Re
         if let Some((_, held)) = &before {
             may_take(held, over)?;
         }
+        let from = before.as_ref().filter(|(_, held)| !held.released);
+        let from = from.map(|(_, held)| held.id.clone());
         match step(worktree, &name, before.map(|(tip, _)| tip), &document)? {
             Step::Taken(tip) => {
                 return Ok(Claim {
                     name,
                     tip,
                     document,
+                    from: from.filter(|from| from != id),
                 });
             }
             // Whoever was first is asked in the next round.
@@ -113,6 +118,7 @@ pub(crate) fn free_dead(worktree: &Worktree, task: &str, id: &str) -> Result<()>
         name,
         tip,
         document,
+        from: None,
     };
     claim.release(worktree)
 }
@@ -238,10 +244,11 @@ mod tests {
     fn a_dead_holder_is_succeeded_on_a_persons_word_alone() {
         let (_repo, worktree) = start();
         taken_by(&worktree, |document| {
-            document.holder.process.start_time += 1
+            document.holder.process.start_time += 1;
         });
         assert!(refused(&worktree, Over::Nobody).contains("died and still holds"));
-        claim(&worktree, "do it", "b", Over::Dead).unwrap();
+        let claim = claim(&worktree, "do it", "b", Over::Dead).unwrap();
+        assert_eq!(claim.from.as_deref(), Some("a"));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(crate) fn run(call: &Call<'_>, todo: Vec<Job>, ui: &Ui) -> Result<Vec<Ended>
     loop {
         while interrupted.is_none() && crew.len() < call.jobs {
             let Some(job) = todo.pop_front() else { break };
-            match start(call, job, several, &mut crew, ui) {
+            match start(call, &job, several, &mut crew, ui) {
                 Ok(working) => at_work.push(working),
                 Err(end) => ended.push(*end),
             }
@@ -113,6 +113,13 @@ pub(crate) fn run(call: &Call<'_>, todo: Vec<Job>, ui: &Ui) -> Result<Vec<Ended>
             Some(Event::Interrupted(signal)) => interrupted = Some(signal),
             Some(Event::Ended(number, how)) => {
                 let place = at_work.iter().position(|(n, ..)| *n == number);
+                // One that had not begun to listen dies of the signal that was passed on to it.
+                let how = match how {
+                    How::Signaled(signal) if interrupted == Some(signal) => {
+                        How::Interrupted(signal)
+                    }
+                    how => how,
+                };
                 let (_, ready, heard) = at_work.swap_remove(place.context("an unknown worker")?);
                 ended.push(finish(call, ready, &heard, &how, ui));
             }
@@ -138,14 +145,14 @@ type Working = (usize, Ready, Heard);
 
 fn start(
     call: &Call<'_>,
-    job: Job,
+    job: &Job,
     several: bool,
     crew: &mut Crew,
     ui: &Ui,
 ) -> Result<Working, Box<Ended>> {
     let begun = begin(call, job.clone()).map_err(|error| {
         let (exit, line) = tell(&error, ui);
-        Box::new(without_cycle(&job, None, exit, &line))
+        Box::new(without_cycle(job, None, exit, &line))
     })?;
     let mut made = None;
     let working = ready(call, &begun, &mut made, ui).and_then(|ready| {
@@ -196,7 +203,13 @@ fn begin(call: &Call<'_>, job: Job) -> Result<Begun> {
         "lease": lease::key(&job.task), "holder": Holder::me(), "exit": Value::Null, "line": Value::Null,
     });
     let begun = Begun { id, job, claim };
-    match records::append(worktree, begun.job.base, &begun.id, fields) {
+    let superseded = match &begun.claim.from {
+        Some(from) => resume::supersede(worktree, from, &begun.id),
+        None => Ok(()),
+    };
+    let recorded =
+        superseded.and_then(|()| records::append(worktree, begun.job.base, &begun.id, fields));
+    match recorded {
         Ok(()) => Ok(begun),
         Err(error) => {
             begun.claim.release(worktree)?;
@@ -223,6 +236,9 @@ fn ready(call: &Call<'_>, begun: &Begun, made: &mut Option<PathBuf>, ui: &Ui) ->
     let config = config_at(call, job.base)?;
     let place = worktree::reserve(worktree, &config, &job.task, job.branch.as_deref())?;
     *made = Some(place.path.clone());
+    // Not yet its worktree, but what a crash here would leave.
+    let fields = json!({"making": place.path.to_string_lossy()});
+    records::append(worktree, job.base, &begun.id, fields)?;
     let there = worktree::add(worktree, &place.path, job.base)?;
     let setup = worktree::set_up(&there, &config, ui)?;
     let base = job.base.to_hex_with_len(12).to_string();
@@ -280,7 +296,7 @@ fn give_up(
         match worktree::remove(worktree, &path, job.base) {
             Ok(true) => {}
             _ => ui.warn(format!(
-                "{} is kept: there is something in it; git worktree remove takes it away",
+                "{} is kept: there is something in it, or it has a branch; git worktree remove takes it away",
                 path.display()
             )),
         }
@@ -301,12 +317,12 @@ fn finish(call: &Call<'_>, ready: Ready, heard: &Heard, how: &How, ui: &Ui) -> E
         end_orphans(&ready.there, ui);
     }
     let Begun { id, job, claim } = ready.begun;
-    let head = ready.there.branch_tip(&ready.branch).ok().flatten();
-    let head = head.map(|head| head.to_string());
+    let tip = ready.there.branch_tip(&ready.branch).ok().flatten();
+    let tip = tip.map(|tip| tip.to_string());
     let contract = ready.contract.as_deref();
     let plan = contract.and_then(|digest| approved_plan(worktree, digest));
     let fields = json!({
-        "state": state.name(), "exit": exit.code(), "line": line, "head": head, "tokens": heard.tokens(), "plan": plan,
+        "state": state.name(), "exit": exit.code(), "line": line, "head": tip, "tokens": heard.tokens(), "plan": plan,
     });
     settle(records::append(worktree, job.base, &id, fields), ui);
     settle(claim.release(worktree), ui);
@@ -314,7 +330,7 @@ fn finish(call: &Call<'_>, ready: Ready, heard: &Heard, how: &How, ui: &Ui) -> E
     show_end(&ready.slug, state, &line, &path, &ready.branch, ui);
     let json = json!({
         "id": id, "task": job.task, "state": state.name(), "exit": exit.code(), "line": line, "branch": ready.branch, "worktree": path,
-        "base": job.base.to_string(), "base_branch": job.base_branch, "head": head, "contract": contract, "tokens": heard.tokens(),
+        "base": job.base.to_string(), "base_branch": job.base_branch, "head": tip, "contract": contract, "tokens": heard.tokens(),
     });
     Ended { exit, state, json }
 }

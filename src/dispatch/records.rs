@@ -256,7 +256,11 @@ mod tests {
         assert_eq!((b.worktree.is_none(), b.gone, b.alive), (true, false, true));
         assert_eq!((c.gone, c.alive, c.here), (true, false, false));
         assert_eq!((c.task.len(), c.word()), (70_000, "running"));
-        put("a", json!({"state": "in-orbit"}));
+        put("a", json!({"state": "in-orbit", "plan": "f00"}));
+        assert_eq!(
+            super::all(&worktree).unwrap()[0].plan.as_deref(),
+            Some("f00")
+        );
         assert_eq!(super::all(&worktree).unwrap()[0].state, None);
     }
 

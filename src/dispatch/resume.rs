@@ -39,25 +39,40 @@ pub(crate) fn to_take_up(worktree: &Worktree, dry: bool, ui: &Ui) -> Result<Vec<
         if dispatch.gone && stopped {
             continue;
         }
-        match unseen_end(worktree, &dispatch)? {
-            Some((state, line)) => {
-                let tone = if state == State::Done {
-                    Tone::Good
-                } else {
-                    Tone::Warn
-                };
-                ui.say(
-                    tone,
-                    format!("dispatch {}: {line}: {}", dispatch.id, shown(&dispatch)),
-                );
-                if !dry {
-                    close(worktree, &dispatch, state, &line)?;
-                }
+        if let Some((state, line)) = unseen_end(worktree, &dispatch)? {
+            let tone = if state == State::Done {
+                Tone::Good
+            } else {
+                Tone::Warn
+            };
+            ui.say(
+                tone,
+                format!("dispatch {}: {line}: {}", dispatch.id, shown(&dispatch)),
+            );
+            if !dry {
+                close(worktree, &dispatch, state, &line)?;
             }
-            None => jobs.push(job(worktree, dispatch)),
+            continue;
         }
+        if !dry && dispatch.worktree.is_none() {
+            clear_half_made(worktree, &dispatch, ui)?;
+        }
+        jobs.push(job(worktree, dispatch));
     }
     Ok(jobs)
+}
+
+/// It died while its worktree was made; a new one is made for it.
+fn clear_half_made(worktree: &Worktree, dispatch: &Dispatch, ui: &Ui) -> Result<()> {
+    let path = Path::new(dispatch.str("making"));
+    let there = !path.as_os_str().is_empty() && path.exists();
+    if there && !super::worktree::remove(worktree, path, dispatch.base)? {
+        ui.warn(format!(
+            "{} is kept, half made: there is something in it, or it has a branch",
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 fn shown(dispatch: &Dispatch) -> String {
@@ -100,6 +115,16 @@ fn sealed(there: &Worktree, base: Oid) -> Result<Option<String>> {
         .any(|record| record.is(Kind::Checkpoint) && !record.str("run").is_empty());
     let short = head.to_hex_with_len(12);
     Ok(closes.then(|| format!("sealed as {short} after its dispatcher had died")))
+}
+
+/// The dispatch `id` lost its claim to another: nobody takes it up again.
+pub(super) fn supersede(worktree: &Worktree, id: &str, by: &str) -> Result<()> {
+    let all = records::all(worktree)?;
+    let Some(lost) = all.iter().find(|dispatch| dispatch.id == id) else {
+        return Ok(());
+    };
+    let line = format!("its task was taken over by dispatch {by}");
+    close(worktree, lost, State::Failed, &line)
 }
 
 fn close(worktree: &Worktree, dispatch: &Dispatch, state: State, line: &str) -> Result<()> {

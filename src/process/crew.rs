@@ -123,7 +123,7 @@ impl Crew {
                 let status = self.running[at].child.try_wait();
                 if let Some(status) = status.context("waiting for a child")? {
                     let ended = self.running.swap_remove(at);
-                    hear_out(ended.ears);
+                    hear_out(&ended.ears);
                     return Ok(Some(Event::Ended(ended.number, how(status))));
                 }
             }
@@ -178,7 +178,7 @@ fn listen(mut pipe: impl Read + Send + 'static, mut ear: Ear) -> JoinHandle<()> 
 }
 
 /// Something that outlived the member may hold its output open: it cannot keep us here.
-fn hear_out(ears: Vec<JoinHandle<()>>) {
+fn hear_out(ears: &[JoinHandle<()>]) {
     let until = Instant::now() + LAST_WORDS;
     while !ears.iter().all(JoinHandle::is_finished) && Instant::now() < until {
         std::thread::sleep(LOOK_AGAIN);

@@ -170,11 +170,19 @@ fn a_task_gets_a_branch_and_a_worktree_of_its_own_and_uncommitted_files_stay_beh
         .iter()
         .map(|r| r["state"].clone())
         .collect();
-    assert_eq!(states, ["started", "running", "done"]);
-    assert_eq!(records(&sandbox)[1]["policy"], "dated");
+    assert_eq!(
+        states,
+        [
+            "started".into(),
+            Value::Null,
+            "running".into(),
+            "done".into()
+        ]
+    );
+    assert_eq!(records(&sandbox)[2]["policy"], "dated");
     // They hang on the base, which no rollback removes.
     let note = sandbox.git(["notes", "--ref=arkaint/ledger", "show", &start]);
-    assert_eq!(note.matches("\"kind\":\"dispatch\"").count(), 3);
+    assert_eq!(note.matches("\"kind\":\"dispatch\"").count(), 4);
     assert_eq!(leases(&sandbox)[0]["released"], true);
     assert!(sandbox.read(".git/info/exclude").contains("/.ak-loop/"));
     let log = sandbox.read(".git/worktrees/add-the-work-file/arkaint/dispatch.log");
@@ -211,7 +219,7 @@ fn of_fifty_at_once_one_has_the_task() {
         );
     }
     let records = records(&sandbox);
-    assert_eq!(records.len(), 3, "the others left no trace: {records:?}");
+    assert_eq!(records.len(), 4, "the others left no trace: {records:?}");
     assert_eq!(
         sandbox.git(["branch", "--list", "--format=%(refname:short)"]),
         "arkaint/race-for-it\nmain"
@@ -274,12 +282,17 @@ fn of_four_at_once_one_is_killed_one_out_of_budget_and_the_records_say_so() {
 
 #[test]
 fn a_release_beside_a_run_is_no_broken_rule_of_it() {
-    let script = format!("case $PWD in */slow) {WAIT} {WORK};; *) {WORK};; esac");
+    let later = WAIT.replace("HOME/go", "HOME/later");
+    let script = format!("case $PWD in */slow) {later} {WORK};; *) {WAIT} {WORK};; esac");
     let sandbox = world(&script, "");
+    let quick = begin(&sandbox, &["dispatch", "quick"]);
+    until("the quick one is at work", || at_work(&sandbox) == 1);
+    // The slow one's guard has noted the claim of the quick one.
     let slow = begin(&sandbox, &["dispatch", "slow"]);
-    until("the slow one is at work", || at_work(&sandbox) == 1);
-    sandbox.arkaint(["dispatch", "quick"]).expect(0);
+    until("both are at work", || at_work(&sandbox) == 2);
     go(&sandbox);
+    end(quick).expect(0);
+    std::fs::write(sandbox.home().join("later"), "").unwrap();
     let ran = end(slow).expect(0);
     assert!(
         !ran.stderr.contains("was deleted") && !ran.stderr.contains("was moved"),
@@ -417,7 +430,7 @@ fn a_contract_is_frozen_for_the_new_branch_and_the_base_is_where_it_says() {
     ];
     sandbox.arkaint(words).expect(0);
     assert_eq!(sandbox.git(["merge-base", "arkaint/own", "main"]), start);
-    let running = &records(&sandbox)[1];
+    let running = &records(&sandbox)[2];
     let digest = running["contract"].as_str().unwrap();
     assert_eq!(running["branch"], "arkaint/own");
     let shown = sandbox
@@ -565,6 +578,51 @@ fn a_worktree_of_a_dispatch_dispatches_beside_itself() {
         .arkaint(["-C", first.to_str().unwrap(), "dispatch", "second"])
         .expect(0);
     assert!(dispatches(&sandbox).join("second/work.second").exists());
-    let base = &records(&sandbox)[3]["base_branch"];
+    let base = &records(&sandbox)[4]["base_branch"];
     assert_eq!(base, "arkaint/first");
+}
+
+#[test]
+fn one_that_died_in_its_setup_is_begun_anew_and_a_dead_claim_is_taken_on_a_persons_word() {
+    let sandbox = world(
+        WORK,
+        "[dispatch]\nsetup = [\"sh\", \"-c\", \"touch $HOME/at-work.1; while [ ! -e $HOME/go ]; do sleep 0.05; done\"]",
+    );
+    let mut child = begin(&sandbox, &["dispatch", "do it"]);
+    until("its setup runs", || at_work(&sandbox) == 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    go(&sandbox);
+    assert!(last(&sandbox, "do it").get("worktree").is_none());
+    sandbox.arkaint(["dispatch", "do it"]).expect(4);
+    let ran = sandbox.arkaint(["dispatch", "--resume"]).expect(0);
+    let done = last(&sandbox, "do it");
+    assert_eq!(done["state"], "done", "{}", ran.stderr);
+    assert_eq!(done["id"], records(&sandbox)[0]["id"]);
+    // The half-made worktree went, and the name was free for it.
+    assert_eq!(sandbox.git(["show", "arkaint/do-it:work.txt"]), "work");
+    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
+
+    let sandbox = world(&format!("[ $launch = 1 ] && {{ {WAIT} }}; {WORK}"), "");
+    let mut child = begin(&sandbox, &["dispatch", "do it"]);
+    until("it is at work", || at_work(&sandbox) == 1);
+    let worker = worker(&sandbox, "do-it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    kill("-KILL", &worker);
+    let ran = sandbox.arkaint(["dispatch", "do it", "--steal"]).expect(0);
+    assert!(
+        ran.stderr.contains("works on arkaint/do-it-2"),
+        "{}",
+        ran.stderr
+    );
+    go(&sandbox);
+    // The one before is not taken up any more, and its work stays where it is.
+    let none = sandbox.arkaint(["dispatch", "--resume"]).expect(0);
+    assert!(
+        none.stderr.contains("nothing to take up"),
+        "{}",
+        none.stderr
+    );
+    assert!(dispatches(&sandbox).join("do-it").exists());
 }
