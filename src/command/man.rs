@@ -179,6 +179,7 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-contract" => include_str!("man/contract.roff"),
         "git-arkaint-verify" => include_str!("man/verify.roff"),
         "git-arkaint-deliver" => include_str!("man/deliver.roff"),
+        "git-arkaint-dispatch" => include_str!("man/dispatch.roff"),
         "git-arkaint-rollback" => include_str!("man/rollback.roff"),
         "git-arkaint-status" => include_str!("man/status.roff"),
         "git-arkaint-log" => include_str!("man/log.roff"),

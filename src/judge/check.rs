@@ -27,6 +27,8 @@ const SPEC_SCRIPT: &str = "scripts/verify-spec.sh";
 pub(crate) enum CheckKind {
     Test,
     Spec,
+    /// What makes a fresh worktree usable: no check of the work.
+    Setup,
 }
 
 /// One check to be run.

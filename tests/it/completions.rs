@@ -85,6 +85,9 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     assert_eq!(offered("git -C . arkaint -q checkpoint --m"), "--message");
     assert_eq!(offered("git arkaint cycle -p p"), "porter");
     assert_eq!(offered("git arkaint cycle task de"), "debugger default");
+    assert_eq!(offered("git arkaint dispatch --re"), "--red --resume");
+    assert_eq!(offered("git arkaint dispatch --base ma"), "main");
+    assert_eq!(offered("git arkaint log --kind di"), "dispatch");
     assert_eq!(offered("git arkaint --color=al"), "always");
     assert_eq!(offered("git arkaint log --kind tr"), "trip");
     assert_eq!(offered("git arkaint discarded re"), "restore");

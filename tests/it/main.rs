@@ -10,6 +10,7 @@ mod config;
 mod contract;
 mod cycle;
 mod demo;
+mod dispatch;
 mod docs;
 mod drift;
 mod evidence_cycle;
