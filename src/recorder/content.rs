@@ -1,6 +1,8 @@
 //! The content tree before and after a command, read with an index of its own: the user's, and a run's private one, stay as they are. It
 //! runs nothing else.
 
+use std::fs::File;
+
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
@@ -10,6 +12,8 @@ use crate::text;
 
 /// Paths that are named before the rest is counted.
 const NAMED: usize = 5;
+
+const WAITING: &str = "waiting for another recorder";
 
 /// A worktree whose content is looked at.
 pub(super) struct Content<'a> {
@@ -57,11 +61,26 @@ impl<'a> Content<'a> {
     /// When a file cannot be read.
     pub(super) fn tree(&self) -> Result<Oid> {
         let index = self.index();
+        // Where nothing ignores .ak-loop/, git would trip over a file of another recorder's that is being replaced.
+        let still = self.lock()?;
+        still.lock_shared().context(WAITING)?;
         let content = match &self.hardened {
             Some(git) => git.content_tree(&index, Attributes::AsCommitted),
             None => self.worktree.git().content_tree(&index),
         };
         Ok(content?.tree)
+    }
+
+    /// While this is held no other recorder writes into the worktree, nor looks at it.
+    pub(super) fn turn(&self) -> Result<File> {
+        let file = self.lock()?;
+        file.lock().context(WAITING)?;
+        Ok(file)
+    }
+
+    fn lock(&self) -> Result<File> {
+        let path = self.worktree.state_dir().join("recorder.lock");
+        File::create(path).context(WAITING)
     }
 
     /// `the command changed 2 files (a, b)`.

@@ -3,10 +3,9 @@
 //! records is a claim until the parent confirms it.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Component, Path};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::claim::{self, Claim};
 use super::content::Content;
@@ -130,7 +129,8 @@ pub(crate) fn record(worktree: &Worktree, order: &Order<'_>) -> Result<Recorded>
     if after != tree {
         return Ok(Recorded::Moved(content.difference(tree, after)?));
     }
-    let _turn = turn(worktree)?;
+    // From reading the file that is replaced to the record of the new one: what another recorder wrote meanwhile would be lost.
+    let _turn = content.turn()?;
     let scene = Scene {
         worktree,
         head,
@@ -160,14 +160,6 @@ pub(crate) fn record(worktree: &Worktree, order: &Order<'_>) -> Result<Recorded>
     notes::append(worktree, head, &seals)?;
     scene.contradictions(dod_file, &mut written);
     Ok(Recorded::Written(Box::new(written)))
-}
-
-/// From reading the file that is replaced to the record of the new one: two recorders at once must both keep what the other wrote.
-fn turn(worktree: &Worktree) -> Result<File> {
-    let shown = "waiting for another recorder";
-    let file = File::create(worktree.state_dir().join("recorder.lock")).context(shown)?;
-    file.lock().context(shown)?;
-    Ok(file)
 }
 
 /// The open contract of the branch that HEAD is on.
