@@ -135,7 +135,11 @@ fn line(record: &Record) -> String {
         "approval" => format!("{} by {}", approved(record), record.str("by")),
         "verdict" => match record.str("gate") {
             "" => format!("open into {}", record.str("base")),
-            gate => format!("{} at {gate}, into {}", record.str("verdict"), record.str("base")),
+            gate => format!(
+                "{} at {gate}, into {}",
+                record.str("verdict"),
+                record.str("base")
+            ),
         },
         "evidence" => evidence(record),
         _ => format!("(kind of a newer version) {}", record.id()),
