@@ -17,6 +17,7 @@ mod renames;
 mod settings;
 pub(crate) mod state;
 mod tree_diff;
+mod unclean;
 mod worktrees;
 
 use std::cell::OnceCell;
