@@ -1,10 +1,11 @@
 //! The gates, one after the other, cheapest first; the first that does not open is the answer, and it is named. Every gate that can be asked is
 //! asked, so that the table shows all there is to do. Decides; writes nothing.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::subject::Delivery;
+use super::trial::{self, Trial};
 use crate::config::protected::CONFIG_FILE;
 use crate::cycle::checkpoint;
 use crate::evidence::approval;
@@ -234,21 +235,10 @@ fn place(delivery: &Delivery<'_>) -> Result<Gate> {
             )
         });
     }
-    let status = there
-        .git()
-        .call([
-            "status",
-            "--porcelain",
-            "-z",
-            "--no-renames",
-            "--untracked-files=no",
-            "--ignore-submodules=none",
-        ])
-        .bytes()?;
-    let dirty: Vec<String> = status
-        .split(|byte| *byte == 0)
-        .filter(|entry| entry.len() > 3)
-        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
+    let dirty: Vec<String> = there
+        .unclean()?
+        .iter()
+        .map(|path| String::from_utf8_lossy(path).into_owned())
         .collect();
     if !dirty.is_empty() {
         return Ok(Gate {
@@ -357,26 +347,11 @@ fn conflict(delivery: &Delivery<'_>) -> Result<Gate> {
     if delivery.base.tip == delivery.base.fork {
         return Ok(gate(name, Answer::Open, format!("{base} did not move on")));
     }
-    let merged = delivery
-        .worktree
-        .git()
-        .call([
-            "merge-tree",
-            "--write-tree",
-            "--name-only",
-            "--no-messages",
-            "-z",
-        ])
-        .args([delivery.base.tip.to_string(), delivery.head.to_string()])
-        .output()?;
-    match merged.code {
-        Some(0) => Ok(gate(name, Answer::Open, format!("merges with {base}"))),
-        Some(1) => {
-            let paths: Vec<String> = merged
-                .stdout
-                .split(|byte| *byte == 0)
-                .skip(1)
-                .filter(|path| !path.is_empty())
+    match trial::merge(delivery.worktree, delivery.base.tip, delivery.head)? {
+        Trial::Clean(_) => Ok(gate(name, Answer::Open, format!("merges with {base}"))),
+        Trial::Conflicts(paths) => {
+            let paths: Vec<String> = paths
+                .iter()
                 .map(|path| String::from_utf8_lossy(path).into_owned())
                 .collect();
             Ok(Gate {
@@ -388,7 +363,6 @@ fn conflict(delivery: &Delivery<'_>) -> Result<Gate> {
                 )
             })
         }
-        _ => Err(anyhow::anyhow!("{}", merged.reason())).context("trying the merge"),
     }
 }
 
@@ -467,7 +441,12 @@ fn lists(standing: &Standing) -> Gate {
             gate(name, Answer::Closed, parts.join("; "))
         }
         Overall::Held => Gate {
-            hint: Some("git arkaint contract attest ID, once you saw it".to_owned()),
+            hint: assessment.of(Verdict::Held).next().map(|row| {
+                format!(
+                    "git arkaint contract attest {}, once you saw it",
+                    text::visible_line(&row.id)
+                )
+            }),
             ..gate(
                 name,
                 Answer::Held,

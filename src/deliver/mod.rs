@@ -4,4 +4,5 @@
 pub(crate) mod gates;
 pub(crate) mod merge;
 pub(crate) mod subject;
+mod trial;
 pub(crate) mod verdict;

@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod contract;
 mod cycle;
+mod deliver;
 mod demo;
 mod dispatch;
 mod docs;
