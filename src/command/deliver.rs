@@ -40,10 +40,10 @@ fn one(worktree: &Worktree, args: &Deliver, ask: Ask<'_>, ui: &Ui) -> Result<Exi
     let judged = gates::judge(&delivery, None, None)?;
     let shown = verdict::shown(&delivery, &judged);
     if !args.check {
-        verdict::keep(&delivery, &judged, &shown)?;
+        verdict::keep(&delivery, &judged)?;
     }
     if args.markdown {
-        ui.raw(shown.markdown.as_bytes());
+        ui.raw(shown.markdown().as_bytes());
     } else if !ui.is_json() {
         print(&delivery, &judged, ui);
     }
@@ -58,7 +58,7 @@ fn one(worktree: &Worktree, args: &Deliver, ask: Ask<'_>, ui: &Ui) -> Result<Exi
         None
     };
     if ui.is_json() {
-        let mut value = shown.json;
+        let mut value = shown.json();
         value["merged"] = json!(merged.map(|commit| commit.to_string()));
         ui.json(&value);
     }
