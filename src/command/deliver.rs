@@ -65,6 +65,7 @@ pub(super) fn run(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> 
 /// What came of one delivery.
 struct Done {
     exit: Exit,
+    /// Null where nobody asked for JSON.
     json: Value,
 }
 
@@ -181,10 +182,10 @@ fn one(
     let judged = gates::judge(&delivery, reran.as_ref(), remote.as_ref())?;
     let shown = verdict::shown(&delivery, &judged);
     if !args.check {
-        verdict::keep(&delivery, &judged, &shown)?;
+        verdict::keep(&delivery, &judged)?;
     }
     if args.markdown {
-        ui.raw(shown.markdown.as_bytes());
+        ui.raw(shown.markdown().as_bytes());
     } else if !ui.is_json() {
         print(&delivery, &judged, ui);
     }
@@ -201,8 +202,11 @@ fn one(
     } else {
         None
     };
-    let mut json = shown.json;
-    json["merged"] = json!(merged.map(|commit| commit.to_string()));
+    let mut json = Value::Null;
+    if ui.is_json() {
+        json = shown.json();
+        json["merged"] = json!(merged.map(|commit| commit.to_string()));
+    }
     if let Some(merged) = merged {
         ui.say(
             Tone::Good,

@@ -80,8 +80,8 @@ impl Pull {
     ///
     /// # Errors
     /// When the forge gives no whole answer; nothing is posted twice then.
-    pub(crate) fn comment(&self, shown: &Shown, ui: &Ui) -> Result<()> {
-        let done = self.forge.comment(&shown.markdown, MARKER)?;
+    pub(crate) fn comment(&self, shown: &Shown<'_>, ui: &Ui) -> Result<()> {
+        let done = self.forge.comment(&shown.markdown(), MARKER)?;
         let what = match done.how {
             Posted::Created => "commented",
             Posted::Edited => "the comment is brought up to date",

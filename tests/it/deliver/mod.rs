@@ -1,5 +1,6 @@
 //! `git arkaint deliver` as a user runs it: each gate with what opens and what stops it, what is written and what is not, and the merge.
 
+mod ci;
 mod clones;
 mod freshness;
 mod gates;

@@ -163,6 +163,23 @@ fn a_strangers_text_steers_no_terminal_and_keeps_no_secret() {
         );
     }
     assert!(!markdown.contains("@everyone") && !markdown.contains("\n# done"));
+    // Nor does the reason for which a file cannot be read.
+    let sandbox = asked("", ONE);
+    verify(
+        &sandbox,
+        &format!("{{\"id\":\"o1\",\"status\":\"\\u001b[2J{token}\"}}"),
+    );
+    for words in [[].as_slice(), &["--json"], &["--markdown"]] {
+        let ran = sandbox.arkaint([&["deliver"], words].concat()).expect(1);
+        for shown in [&ran.stdout, &ran.stderr] {
+            assert!(
+                !shown.contains(&token) && !shown.contains('\u{1b}'),
+                "{words:?}: {shown}"
+            );
+        }
+    }
+    let ledger = sandbox.git(["log", "-p", "--all"]);
+    assert!(!ledger.contains(&token), "{ledger}");
 }
 
 #[test]
