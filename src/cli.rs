@@ -80,6 +80,8 @@ pub(crate) enum Verb {
     Status(Status),
     /// The ledger, newest first
     Log(Log),
+    /// Exchange the ledger with a remote
+    Sync(Sync),
     /// Why a run was judged as it was
     Explain(Explain),
     /// What rollbacks put away, and how to get it back
@@ -352,6 +354,25 @@ pub(crate) struct Log {
     /// Recompute the chain of state hashes and name the first break
     #[arg(long)]
     pub verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Sync {
+    /// The remote (default: that of the branch, else origin, else the only one)
+    #[arg(value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// Say what would be exchanged; no ref moves
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also the archives of what was put away
+    #[arg(long)]
+    pub discards: bool,
+    /// Also the claims of tasks that dispatch takes
+    #[arg(long)]
+    pub leases: bool,
+    /// How long one call of the network may last
+    #[arg(long, value_name = "DURATION", default_value = "2m")]
+    pub timeout: String,
 }
 
 #[derive(Args, Debug)]

@@ -14,6 +14,7 @@ pub(crate) mod hardened;
 pub(crate) mod hook_env;
 pub(crate) mod named;
 pub(crate) mod patch;
+pub(crate) mod remote;
 mod renames;
 mod settings;
 pub(crate) mod state;
@@ -300,6 +301,23 @@ pub(crate) fn move_ref(
         .context("reading the identity")?;
     repo.edit_reference(edit)
         .with_context(|| format!("moving {name}"))?;
+    Ok(())
+}
+
+/// Removes one direct ref if it still is at `was`.
+pub(crate) fn remove_ref(repo: &gix::Repository, name: &str, was: Oid) -> Result<()> {
+    let edit = RefEdit {
+        change: Change::Delete {
+            expected: PreviousValue::MustExistAndMatch(was.into()),
+            log: RefLog::AndReference,
+        },
+        name: name
+            .try_into()
+            .with_context(|| format!("{name} is no ref name"))?,
+        deref: false,
+    };
+    repo.edit_reference(edit)
+        .with_context(|| format!("removing {name}"))?;
     Ok(())
 }
 

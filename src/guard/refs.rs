@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
+use gix::refs::transaction::PreviousValue;
 
 use super::{Broken, Found, Rule};
 use crate::git::hardened::{Attributes, Hardened};
@@ -79,16 +79,7 @@ impl Refs {
             .iter()
             .filter(|(name, _)| name.starts_with("refs/replace/") && !self.0.contains_key(*name))
         {
-            let edit = RefEdit {
-                change: Change::Delete {
-                    expected: PreviousValue::MustExistAndMatch((*is).into()),
-                    log: RefLog::AndReference,
-                },
-                name: name.as_str().try_into().context("naming a ref")?,
-                deref: false,
-            };
-            repo.edit_reference(edit)
-                .with_context(|| format!("removing {name}"))?;
+            git::remove_ref(repo, name, *is)?;
             found.unreachable.push(*is);
             found.broken.push(Broken {
                 rule: Rule::Refs,
@@ -99,9 +90,10 @@ impl Refs {
     }
 }
 
-/// Refs whose loss or rewrite counts. Remote-tracking refs belong to `fetch`, the stash to whoever uses it.
+/// Refs whose loss or rewrite counts. Remote-tracking refs belong to `fetch` (those of the ledger to `sync`), the stash to whoever uses it.
 fn is_guarded(name: &str) -> bool {
-    [
+    let is_tracking = name.starts_with("refs/arkaint/remotes/");
+    let counts = [
         "refs/heads/",
         "refs/tags/",
         "refs/arkaint/",
@@ -109,7 +101,8 @@ fn is_guarded(name: &str) -> bool {
         "refs/replace/",
     ]
     .iter()
-    .any(|p| name.starts_with(p))
+    .any(|p| name.starts_with(p));
+    counts && !is_tracking
 }
 
 fn descends(git: &Hardened<'_>, commit: Oid, from: Oid) -> Result<bool> {

@@ -1,15 +1,17 @@
 //! The ledger's notes ref: append by compare-and-swap, read by commit or whole. Written in-process by gix, so that no hook and no
 //! configuration of the repository takes part. It knows lines, not what they mean.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use gix::bstr::BString;
-use gix::note::plumbing::State;
 use gix::refs::transaction::PreviousValue;
 
 use super::record::{self, Record};
+use super::union;
 use crate::git::{self, Oid, Worktree};
 use crate::secret;
 
@@ -72,9 +74,7 @@ pub(super) fn until_moved(what: &'static str, attempt: impl Fn() -> Result<()>) 
             Ok(()) => return Ok(()),
             Err(error) if Instant::now() > deadline => return Err(error).context(what),
             Err(_) => {
-                // Jitter from the system's randomness, so that racing writers do not meet again.
-                let spread = u64::from_str_radix(&record::random_hex(2), 16).unwrap_or(1);
-                std::thread::sleep(pause / 2 + pause.mul_f64(spread as f64 / 65536.0));
+                std::thread::sleep(record::jittered(pause));
                 pause = (pause * 2).min(Duration::from_millis(200));
             }
         }
@@ -98,22 +98,24 @@ pub(super) fn tree_at(repo: &gix::Repository, tip: Option<Oid>) -> Result<Oid> {
 
 fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid]) -> Result<()> {
     let tip = tip(repo)?;
-    let base_tree = tree_at(repo, tip)?;
-    let mut state = State::new(base_tree, repo)?;
-    let mut text = match state.get(&on, repo)? {
-        Some(blob) => repo.find_blob(blob)?.data.clone(),
-        None => Vec::new(),
-    };
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
     let mut long = kept.to_vec();
+    let mut added = Vec::new();
     for record in records {
-        writeln!(text, "{}", line_within_cap(repo, record, &mut long)?)
+        writeln!(added, "{}", line_within_cap(repo, record, &mut long)?)
             .context("rendering a record")?;
     }
-    let blob = repo.write_blob(&text)?.detach();
-    let mut tree = state.replace(on, blob, repo)?.tree;
+    let mut tree = union::with_state(repo, tree_at(repo, tip)?, |state| {
+        let mut text = match state.get(&on, repo)? {
+            Some(blob) => repo.find_blob(blob)?.data.clone(),
+            None => Vec::new(),
+        };
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.extend_from_slice(&added);
+        let blob = repo.write_blob(&text)?.detach();
+        Ok(state.replace(on, blob, repo)?.tree)
+    })?;
     if !long.is_empty() {
         // Not `edit_tree`, which looks whether everything is there that was kept before: what was lost, or left out of a partial clone, is no
         // reason to forget what comes now.
@@ -206,8 +208,9 @@ pub(crate) fn on_commit(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>>
     let Some(tip) = tip(repo)? else {
         return Ok(Vec::new());
     };
-    let mut state = State::new(repo.find_commit(tip)?.tree_id()?.detach(), repo)?;
-    Ok(match state.get(&commit, repo)? {
+    let tree = tree_at(repo, Some(tip))?;
+    let note = union::with_state(repo, tree, |state| Ok(state.get(&commit, repo)?))?;
+    Ok(match note {
         Some(blob) => lines(&repo.find_blob(blob)?.data).collect(),
         None => Vec::new(),
     })
@@ -223,7 +226,8 @@ pub(crate) fn holds_blobs(worktree: &Worktree) -> Result<bool> {
     Ok(tree.find_entry("blobs").is_some())
 }
 
-/// Every record with the object that it hangs on, oldest first.
+/// Every record with the object that it hangs on, oldest first. One that hangs on several objects (amend, rebase and `log --repair` copy lines)
+/// comes once, on the commit that it names where it hangs there too.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
     let repo = worktree.repo()?;
     let Some(tip) = tip(repo)? else {
@@ -250,7 +254,37 @@ pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
         found.extend(lines(&blob.data).map(|record| (object, record)));
     }
     found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
-    Ok(found)
+    Ok(once(found))
+}
+
+/// Sorted by `at`, each record once.
+fn once(records: Vec<(Oid, Record)>) -> Vec<(Oid, Record)> {
+    let mut kept: Vec<(Oid, Record)> = Vec::with_capacity(records.len());
+    // Equal records have equal times: only those of one instant are compared, by their lines.
+    let mut instant: HashMap<String, usize> = HashMap::new();
+    let mut records = records.into_iter().peekable();
+    while let Some((on, record)) = records.next() {
+        let follows = records
+            .peek()
+            .is_some_and(|(_, next)| next.at() == record.at());
+        if !follows && instant.is_empty() {
+            kept.push((on, record));
+            continue;
+        }
+        let of_commit = [record.str("commit"), record.str("base")].contains(&&*on.to_string());
+        match instant.entry(record.to_line()) {
+            Entry::Occupied(place) if of_commit => kept[*place.get()].0 = on,
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(kept.len());
+                kept.push((on, record));
+            }
+        }
+        if !follows {
+            instant.clear();
+        }
+    }
+    kept
 }
 
 fn lines(blob: &[u8]) -> impl Iterator<Item = Record> + '_ {

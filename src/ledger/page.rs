@@ -2,10 +2,9 @@
 //! and `git notes --ref=arkaint/verdict show` print it. It is a view of the ledger, never read back.
 
 use anyhow::{Context, Result};
-use gix::note::plumbing::State;
 use gix::refs::transaction::PreviousValue;
 
-use super::notes;
+use super::{notes, union};
 use crate::git::{self, Oid, Worktree};
 
 /// The ref of the pages.
@@ -20,15 +19,19 @@ pub(crate) fn put(worktree: &Worktree, on: Oid, text: &str) -> Result<()> {
     notes::until_moved("writing the page of a verdict", || {
         let tip = notes::tip_of(repo, REF)?;
         let base_tree = notes::tree_at(repo, tip)?;
-        let mut state = State::new(base_tree, repo)?;
         let blob = repo
             .write_blob(text.as_bytes())
             .context("writing a page")?
             .detach();
-        if state.get(&on, repo)? == Some(blob) {
+        let tree = union::with_state(repo, base_tree, |state| {
+            Ok(match state.get(&on, repo)? {
+                Some(there) if there == blob => None,
+                _ => Some(state.replace(on, blob, repo)?.tree),
+            })
+        })?;
+        let Some(tree) = tree else {
             return Ok(());
-        }
-        let tree = state.replace(on, blob, repo)?.tree;
+        };
         let message = format!("arkaint: verdict on {}\n", on.to_hex_with_len(12));
         let commit = git::commit_as_user(repo, &message, tree, tip.into_iter().collect())?;
         let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {

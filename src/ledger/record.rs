@@ -1,5 +1,7 @@
 //! One line of the ledger: its format, and nothing of where it is kept. Documented field by field in `git-arkaint-ledger(5)`.
 
+use std::time::Duration;
+
 use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
 
@@ -183,6 +185,12 @@ pub(crate) fn random_hex(n: usize) -> String {
         bytes.copy_from_slice(&digest[..n.min(32)]);
     }
     crate::text::hex(&bytes)
+}
+
+/// Half of `pause` and up to as much again, by the system's randomness: racing writers do not meet again.
+pub(super) fn jittered(pause: Duration) -> Duration {
+    let spread = u64::from_str_radix(&random_hex(2), 16).unwrap_or(1);
+    pause / 2 + pause.mul_f64(spread as f64 / 65536.0)
 }
 
 #[cfg(test)]

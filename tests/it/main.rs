@@ -33,4 +33,5 @@ mod rollback;
 mod sandbox;
 mod secrets;
 mod stand_in;
+mod sync;
 mod verify;
