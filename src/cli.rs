@@ -341,6 +341,7 @@ pub(crate) struct Status {
 }
 
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a word of its own on the command line
 pub(crate) struct Log {
     /// At most N records
     #[arg(short = 'n', long, value_name = "N")]
@@ -351,9 +352,30 @@ pub(crate) struct Log {
     /// Only records of this run
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
+    /// Only records of runs under this profile
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Only records of runs of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only records of this branch
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// Only records from TIME on: RFC 3339, a day (UTC), or as long ago as 2d, 12h
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only records up to TIME
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
     /// Recompute the chain of state hashes and name the first break
-    #[arg(long)]
+    #[arg(long, group = "instead")]
     pub verify: bool,
+    /// Copy the records of rewritten commits to where the work is now
+    #[arg(long, group = "instead")]
+    pub repair: bool,
+    /// Write .arkaint/audit/ anew from the ledger
+    #[arg(long, group = "instead")]
+    pub export: bool,
 }
 
 #[derive(Args, Debug)]

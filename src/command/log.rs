@@ -1,13 +1,16 @@
-//! `git arkaint log`: the ledger, newest first; and the chain of checkpoints, recomputed. Reads only, takes no lock.
+//! `git arkaint log`: the ledger, newest first; the chain of checkpoints, recomputed; records put where the work is now, and their copies in
+//! `.arkaint/` made anew. Takes no lock.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::log_filter::Filter;
 use crate::cli::Log;
-use crate::cycle::cost_word;
+use crate::cycle::{cost_word, projection};
 use crate::exit::{Exit, Refusal};
+use crate::gate;
 use crate::git::Worktree;
-use crate::ledger::{Kind, Record, notes, walk};
+use crate::ledger::{Record, notes, record, relink, walk};
 use crate::text;
 use crate::ui::{Tone, Ui};
 
@@ -15,27 +18,21 @@ pub(super) fn run(worktree: &Worktree, args: &Log, ui: &Ui) -> Result<Exit> {
     if args.verify {
         return verify(worktree, ui);
     }
-    for kind in &args.kind {
-        if !Kind::ALL.iter().any(|k| k.name() == kind) {
-            let known: Vec<_> = Kind::ALL.iter().map(|k| k.name()).collect();
-            return Err(Refusal::new(
-                format!("{kind} is no kind of record"),
-                format!("--kind with some of: {}", known.join(", ")),
-            )
-            .into());
-        }
+    if args.repair {
+        gate::refuse_nested()?;
+        return repair(worktree, ui);
     }
-    let wanted = |record: &Record| {
-        (args.kind.is_empty() || args.kind.iter().any(|k| k == record.kind()))
-            && args
-                .run
-                .as_ref()
-                .is_none_or(|run| record.id() == run || record.str("run") == run)
-    };
-    let mut records: Vec<(crate::git::Oid, Record)> = notes::all(worktree)?
-        .into_iter()
-        .filter(|(_, r)| wanted(r))
-        .collect();
+    if args.export {
+        return export(worktree, ui);
+    }
+    let filter = Filter::new(args)?;
+    let (records, odd) = notes::all_and_odd(worktree)?;
+    if odd > 0 {
+        ui.warn(format!(
+            "{odd} lines of the ledger are no records; they are left as they are (git log --notes=arkaint/ledger shows them)"
+        ));
+    }
+    let mut records = filter.keep(records);
     records.reverse();
     records.truncate(args.max_count.unwrap_or(usize::MAX));
     if ui.is_json() {
@@ -150,7 +147,11 @@ fn line(record: &Record) -> String {
         "evidence" => evidence(record),
         _ => format!("(kind of a newer version) {}", record.id()),
     };
-    format!("{at} {:<10} {what}", record.kind())
+    let newer = match record.version() {
+        record::VERSION => String::new(),
+        other => format!("(record of version {other}, shown as far as it is understood) "),
+    };
+    format!("{at} {:<10} {newer}{what}", record.kind())
 }
 
 fn approved(record: &Record) -> String {
@@ -255,4 +256,64 @@ fn verify(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
     } else {
         Exit::Done
     })
+}
+
+fn repair(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+    let repair = relink::repair(worktree)?;
+    if ui.is_json() {
+        let relinked = repair.relinked.iter().map(|one| {
+            json!({"from": one.from.to_string(), "to": one.to.to_string(), "by": one.by.word(), "records": one.records})
+        });
+        let alone = repair.alone.iter().map(ToString::to_string);
+        ui.json(&json!({"v": 1, "relinked": relinked.collect::<Vec<_>>(), "alone": alone.collect::<Vec<_>>()}));
+        return Ok(Exit::Done);
+    }
+    for one in &repair.relinked {
+        ui.out_toned(
+            Tone::Good,
+            format!(
+                "{} -> {}: {} records, by {}",
+                one.from.to_hex_with_len(12),
+                one.to.to_hex_with_len(12),
+                one.records,
+                one.by.word()
+            ),
+        );
+    }
+    if repair.relinked.is_empty() {
+        ui.say(Tone::Plain, "there is nothing to repair");
+    }
+    if !repair.alone.is_empty() {
+        ui.say(
+            Tone::Plain,
+            format!(
+                "{} commits with records are on no branch and nowhere else either; their records stay",
+                repair.alone.len()
+            ),
+        );
+    }
+    Ok(Exit::Done)
+}
+
+fn export(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+    let files = projection::rebuild(worktree)?;
+    if ui.is_json() {
+        let files = files.iter();
+        let files = files.map(
+            |(name, lines)| json!({"file": format!(".arkaint/audit/{name}"), "records": lines}),
+        );
+        ui.json(&json!({"v": 1, "files": files.collect::<Vec<_>>()}));
+        return Ok(Exit::Done);
+    }
+    for (name, lines) in &files {
+        ui.out_toned(
+            Tone::Good,
+            format!(".arkaint/audit/{name}: {lines} records"),
+        );
+    }
+    ui.say(
+        Tone::Plain,
+        ".arkaint/audit/daily.jsonl: a line a day (UTC)",
+    );
+    Ok(Exit::Done)
 }

@@ -16,6 +16,7 @@ mod hook;
 mod hooks;
 mod init;
 mod log;
+mod log_filter;
 mod man;
 mod packet;
 mod rollback;

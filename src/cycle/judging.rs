@@ -7,6 +7,7 @@ use super::checks::{self, Care, Checked, Red, Verdict};
 use super::launch::{After, Brief};
 use super::machine::{Checks, Judgement};
 use super::open::Open;
+use super::projection;
 use super::proof::Proof;
 use super::run_record::{self, Facts};
 use crate::agent::launch::AgentRun;
@@ -195,7 +196,7 @@ pub(super) fn judge(
         ui.warn("what the run did is far from its task (git arkaint explain shows why)");
     }
     notes::append(&pass.worktree, open.on, &records)?;
-    run_record::project(pass, &records)?;
+    projection::append(&pass.worktree, &records)?;
     let trip = trips.checks.clone().or_else(|| trips.tools.clone());
     let output = reds.first().map(|red| red.run.tail(120));
     let said = said(&ran.transcript);

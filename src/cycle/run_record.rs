@@ -1,6 +1,5 @@
 //! What is kept of one launch: its record, its failures, its drift. It judges nothing.
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::checks::{self, Red};
@@ -8,7 +7,7 @@ use super::judging::Evidence;
 use super::launch::Brief;
 use super::machine::Checks;
 use super::open::Open;
-use super::{scratch, spending};
+use super::spending;
 use crate::agent::{self, Outcome, Transcript};
 use crate::decay::{self, Model, Scale, Score};
 use crate::gate::Pass;
@@ -16,7 +15,6 @@ use crate::git::hardened::{Attributes, Hardened};
 use crate::judge::{Signature, ToolReport};
 use crate::ledger::{Kind, Record};
 use crate::packet::Instruction;
-use crate::secret;
 use crate::text;
 
 /// What the judge found, for the record.
@@ -188,22 +186,6 @@ pub(super) fn drift(
     let mut score = model.score(task, &diff);
     score.said = model.said(task, &evidence.ran.transcript.last_message);
     Some(score)
-}
-
-/// Scratch copies of the records, for a person or `jq`; the ledger is the truth.
-pub(super) fn project(pass: &Pass, records: &[Record]) -> Result<()> {
-    for record in records {
-        let line = secret::redact_json(&record.to_value());
-        let line = Record::from_line(line.to_string().as_bytes())
-            .map(|r| r.to_line())
-            .unwrap_or_default();
-        match record.kind() {
-            "run" => scratch::audit(&pass.worktree, "runs.jsonl", &line)?,
-            "decay" => scratch::audit(&pass.worktree, "decay-1.jsonl", &line)?,
-            _ => {}
-        }
-    }
-    spending::roll_up(&pass.worktree)
 }
 
 /// A record's cost for people: `0.0123 USD`, `unknown`.

@@ -17,18 +17,23 @@ pub(crate) const FOLDER: &str = ".arkaint";
 
 /// The folder of one run, made now. Also makes sure that git never sees the scratch folder, whatever a checkout says.
 pub(crate) fn run_folder(worktree: &Worktree, run: &str) -> Result<PathBuf> {
-    let top = worktree.root().join(FOLDER);
-    let folder = top.join("runs").join(run);
+    let folder = worktree.root().join(FOLDER).join("runs").join(run);
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(&folder)
         .with_context(|| format!("making {}", folder.display()))?;
-    let ignore = top.join(".gitignore");
+    hide(worktree)?;
+    Ok(folder)
+}
+
+/// Lets git ignore the scratch folder, which is there, on its own word.
+fn hide(worktree: &Worktree) -> Result<()> {
+    let ignore = worktree.root().join(FOLDER).join(".gitignore");
     if !ignore.exists() {
         fs::write(&ignore, "*\n").context("writing .arkaint/.gitignore")?;
     }
-    Ok(folder)
+    Ok(())
 }
 
 /// The folder of a run that there was, by its id or its beginning.
@@ -91,6 +96,7 @@ pub(crate) fn audit(worktree: &Worktree, name: &str, line: &str) -> Result<()> {
 pub(crate) fn replace_audit(worktree: &Worktree, name: &str, text: &str) -> Result<()> {
     let folder = worktree.root().join(FOLDER).join("audit");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    hide(worktree)?;
     let fresh = folder.join(format!("{name}.new"));
     fs::write(&fresh, text)
         .and_then(|()| fs::rename(&fresh, folder.join(name)))

@@ -6,6 +6,7 @@ pub(crate) mod message;
 pub(crate) mod notes;
 pub(crate) mod page;
 pub(crate) mod record;
+pub(crate) mod relink;
 pub(crate) mod sync;
 mod union;
 pub(crate) mod walk;

@@ -229,12 +229,17 @@ pub(crate) fn holds_blobs(worktree: &Worktree) -> Result<bool> {
 /// Every record with the object that it hangs on, oldest first. One that hangs on several objects (amend, rebase and `log --repair` copy lines)
 /// comes once, on the commit that it names where it hangs there too.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
+    Ok(all_and_odd(worktree)?.0)
+}
+
+/// [`all`], and how many lines are no records.
+pub(crate) fn all_and_odd(worktree: &Worktree) -> Result<(Vec<(Oid, Record)>, usize)> {
     let repo = worktree.repo()?;
     let Some(tip) = tip(repo)? else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), 0));
     };
     let tree = repo.find_commit(tip)?.tree()?;
-    let mut found = Vec::new();
+    let (mut found, mut odd) = (Vec::new(), 0);
     for entry in tree
         .traverse()
         .breadthfirst
@@ -251,10 +256,15 @@ pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
             continue;
         };
         let blob = repo.find_blob(entry.oid)?;
-        found.extend(lines(&blob.data).map(|record| (object, record)));
+        for line in blob.data.split(|b| *b == b'\n') {
+            match Record::from_line(line) {
+                Some(record) => found.push((object, record)),
+                None => odd += usize::from(!line.is_empty()),
+            }
+        }
     }
     found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
-    Ok(once(found))
+    Ok((once(found), odd))
 }
 
 /// Sorted by `at`, each record once.

@@ -130,6 +130,11 @@ impl Record {
         self.str("kind")
     }
 
+    /// The version of the format that it was written in.
+    pub(crate) fn version(&self) -> u64 {
+        self.0.get("v").and_then(Value::as_u64).unwrap_or(VERSION)
+    }
+
     pub(crate) fn is(&self, kind: Kind) -> bool {
         self.kind() == kind.name()
     }

@@ -126,6 +126,11 @@ pub(super) fn with_state<T>(
     })
 }
 
+/// Every note of a tree by the object that it hangs on; of two on one object, what they come to together.
+pub(super) fn flat(repo: &gix::Repository, tree: Oid) -> Result<BTreeMap<Oid, Oid>> {
+    united(repo, &Leaves::read(repo, tree)?)
+}
+
 /// The union of both sides. Writes objects, if `repo` does.
 ///
 /// # Errors

@@ -25,6 +25,7 @@ mod http;
 mod init;
 mod install;
 mod layout;
+mod ledger;
 mod man;
 mod model;
 mod not_run;
