@@ -220,7 +220,7 @@ fn verify(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
         )
         .into());
     };
-    let all = walk::checkpoints(worktree, head, usize::MAX)?;
+    let all = walk::chain(worktree, head)?;
     // Oldest first: the first break is where the history went wrong, all after it follow.
     let broken = all
         .iter()

@@ -112,3 +112,27 @@ fn descends(git: &Hardened<'_>, commit: Oid, from: Oid) -> Result<bool> {
         .output()?;
     Ok(out.code == Some(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_fetch_may_rewrite_is_not_guarded() {
+        for name in [
+            "refs/heads/x",
+            "refs/notes/arkaint/ledger",
+            "refs/arkaint/discarded/r/1",
+            "refs/arkaint/leases/x",
+        ] {
+            assert!(is_guarded(name), "{name}");
+        }
+        for name in [
+            "refs/remotes/origin/x",
+            "refs/arkaint/remotes/origin/notes/ledger",
+            "refs/stash",
+        ] {
+            assert!(!is_guarded(name), "{name}");
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Finding checkpoints: by first parents from a commit, never by grep and never by dates. Reads only.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
 use gix::bstr::ByteSlice;
 
@@ -16,6 +18,25 @@ pub(crate) fn checkpoints(worktree: &Worktree, from: Oid, most: usize) -> Result
         Ok(found.len() < most)
     })?;
     Ok(found)
+}
+
+/// All checkpoints on the first-parent line of `from`, newest first. One that stands on a checkpoint which is not before it on that line has a
+/// fault too: a state was dropped in between, which no hash of what is left can tell while its object is still there.
+pub(crate) fn chain(worktree: &Worktree, from: Oid) -> Result<Vec<Checkpoint>> {
+    let mut all = checkpoints(worktree, from, usize::MAX)?;
+    let mut before = HashSet::new();
+    for checkpoint in all.iter_mut().rev() {
+        if let Some(prev) = checkpoint.prev.filter(|prev| !before.contains(prev)) {
+            checkpoint.fault.get_or_insert_with(|| {
+                format!(
+                    "the checkpoint before, {}, is not in this history",
+                    prev.to_hex_with_len(12)
+                )
+            });
+        }
+        before.insert(checkpoint.commit);
+    }
+    Ok(all)
 }
 
 /// The newest `most` checkpoints on the first-parent line of `from` that hold by their own trailers, newest first. Stops at the last of them.

@@ -424,6 +424,26 @@ fn what_survives_the_rewriting_of_history_is_what_the_manual_says() {
 }
 
 #[test]
+fn a_checkpoint_that_was_dropped_from_the_middle_breaks_the_chain() {
+    let sandbox = ran_once();
+    sandbox.write("more.txt", "more\n");
+    sandbox.arkaint(["checkpoint"]).expect(0);
+    sandbox.arkaint(["log", "--verify"]).expect(0);
+    // The opening checkpoint of the cycle is empty: without it every tree is as before, and so is every hash.
+    let opening = sandbox.git(["rev-parse", "HEAD~2"]);
+    sandbox.git(["rebase", "-q", "--onto", "HEAD~3", "HEAD~2"]);
+    let broken = sandbox.git(["rev-parse", "HEAD~1"]);
+    let said = sandbox.arkaint(["log", "--verify"]).expect(1).stdout;
+    assert_eq!(
+        said,
+        format!(
+            "the chain breaks at {broken}: the checkpoint before, {}, is not in this history\n",
+            &opening[..12]
+        )
+    );
+}
+
+#[test]
 fn a_repair_says_what_it_did_and_leaves_what_it_cannot_place() {
     let sandbox = ran_once();
     sandbox.write("more.txt", "more\n");

@@ -554,6 +554,100 @@ fn shallow_partial_and_sha256_clones_exchange_too() {
     );
 }
 
+#[test]
+fn worktrees_of_one_clone_record_and_exchange_at_once() {
+    const WORKTREES: usize = 4;
+    const ROUNDS: usize = 3;
+    let world = World::new();
+    let (one, two) = (world.clone("one"), world.clone("two"));
+    let places: Vec<PathBuf> = (0..WORKTREES)
+        .map(|n| {
+            let place = world.sandbox.repo.with_file_name(format!("w{n}"));
+            let branch = format!("arkaint/w{n}");
+            world.git(
+                &one,
+                &[
+                    "worktree",
+                    "add",
+                    "-q",
+                    "-b",
+                    &branch,
+                    place.to_str().unwrap(),
+                ],
+            );
+            place
+        })
+        .collect();
+    // Ours beside the hooks of ours: notes are no history, and pass.
+    world
+        .sandbox
+        .arkaint(["-C", one.to_str().unwrap(), "hooks", "install"])
+        .expect(0);
+    std::thread::scope(|scope| {
+        for (n, place) in places.iter().enumerate() {
+            let world = &world;
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let at = ["-C", place.to_str().unwrap(), "verify", "--outcome", "o1"];
+                    let what = format!("{n}.{round}");
+                    world
+                        .sandbox
+                        .arkaint([&at[..], &["--", "echo", &what]].concat())
+                        .expect(0);
+                    world.sync(place, &[]).expect(0);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                world.append(&two, &line(round, ""));
+                world.sync(&two, &[]).expect(0);
+            }
+        });
+    });
+    for clone in [&one, &two] {
+        world.sync(clone, &[]).expect(0);
+        let lines: BTreeSet<_> = world.lines(clone, "HEAD").into_iter().collect();
+        assert_eq!(lines.len(), WORKTREES * ROUNDS + ROUNDS);
+    }
+}
+
+#[test]
+fn the_users_own_hook_is_asked_and_a_refspec_that_wipes_is_warned_of() {
+    let world = World::new();
+    let one = world.clone("one");
+    world.append(&one, &line(1, ""));
+    let hook = one.join(".git/hooks/pre-push");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho not on a friday >&2\nexit 1\n").unwrap();
+    world.sandbox.sh(&format!("chmod +x {}", hook.display()));
+    let ran = world.sync(&one, &[]).expect(3);
+    assert!(
+        ran.stderr.contains("origin did not take the ledger")
+            && ran.stderr.contains("not on a friday"),
+        "{}",
+        ran.stderr
+    );
+    std::fs::remove_file(&hook).unwrap();
+    world.git(
+        &one,
+        &[
+            "config",
+            "--add",
+            "remote.origin.fetch",
+            "+refs/notes/*:refs/notes/*",
+        ],
+    );
+    let ran = world.sync(&one, &[]).expect(0);
+    assert!(
+        ran.stderr.contains("every git fetch throws away records"),
+        "{}",
+        ran.stderr
+    );
+    // It is not followed, and what was here is there now.
+    assert_eq!(world.lines(&world.hub, "main").len(), 1);
+}
+
 /// `rounds` rounds of eight clones that append and exchange at the same time.
 fn eight_clones(rounds: usize) {
     let world = World::new();
