@@ -502,3 +502,6 @@ fn few(names: &[String]) -> String {
         more => format!("{shown} and {more} more"),
     }
 }
+
+#[cfg(test)]
+mod tests;
