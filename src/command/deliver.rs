@@ -241,8 +241,10 @@ fn print(delivery: &Delivery<'_>, judged: &Judged, ui: &Ui) {
     );
     let width = ui::width();
     if let Some(standing) = judged.standing.as_ref().filter(|s| s.asked) {
+        ui.out("");
         table(delivery, standing, width, ui);
     }
+    ui.out("");
     for gate in &judged.gates {
         let tone = match gate.answer {
             Answer::Open => Tone::Good,

@@ -321,3 +321,27 @@ fn what_was_delivered_is_not_delivered_twice() {
     assert!(no.stderr.contains("empty delta"), "{}", no.stderr);
     assert_eq!(rev(&sandbox, "main"), main);
 }
+
+#[test]
+fn arkaints_own_hooks_let_through_what_a_person_approved() {
+    for words in [[].as_slice(), &["--squash"], &["--ff"]] {
+        let sandbox = asked("", ONE);
+        sandbox.arkaint(["hooks", "install"]).expect(0);
+        sandbox.write("scripts/build.sh", "echo build\n");
+        sandbox.commit_all("touch a protected path");
+        verify(&sandbox, PASSED);
+        refused(
+            &sandbox,
+            words,
+            "protected paths: changed: scripts/build.sh",
+        );
+        let head = rev(&sandbox, "HEAD");
+        sandbox.arkaint(["contract", "approve", &head]).expect(0);
+        deliver(&sandbox, words).expect(0);
+        assert_eq!(
+            rev(&sandbox, "main:scripts/build.sh"),
+            rev(&sandbox, "HEAD:scripts/build.sh")
+        );
+        nothing_left(&sandbox, 1);
+    }
+}
