@@ -276,6 +276,24 @@ fn of_four_at_once_one_is_killed_one_out_of_budget_and_the_records_say_so() {
         sandbox.git(["show", "arkaint/alpha:work.txt", "arkaint/beta:work.txt"]),
         "work\nwork"
     );
+    // The gate judges each on its own: two are good, one left no commit, one is as its opening checkpoint.
+    let gate = sandbox.arkaint(["deliver", "--all", "--check", "--json"]);
+    assert_eq!(gate.code, Some(3), "{}", gate.stderr);
+    let gate = gate.json();
+    let of = |task: &str| {
+        let all = gate["deliveries"].as_array().unwrap();
+        let found = all.iter().find(|delivery| delivery["task"] == task);
+        found.unwrap_or_else(|| panic!("{task}: {gate}")).clone()
+    };
+    for task in ["alpha", "beta"] {
+        assert_eq!(of(task)["verdict"], "open", "{gate}");
+        assert_eq!(of(task)["state"], "done");
+    }
+    for (task, state) in [("die", "killed"), ("spend", "budget")] {
+        assert_eq!(of(task)["state"], state);
+        assert_eq!(of(task)["verdict"], "held", "{gate}");
+        assert_eq!(of(task)["gate"], "empty delta", "{gate}");
+    }
     let shown = sandbox.arkaint(["status"]).expect(0).stdout;
     assert!(
         shown.contains("killed: die") && !shown.contains("alpha"),

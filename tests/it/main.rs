@@ -16,6 +16,7 @@ mod docs;
 mod drift;
 mod evidence_cycle;
 mod evidence_schema;
+mod forge;
 mod gate;
 mod goose;
 mod goose_cycle;
