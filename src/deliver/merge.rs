@@ -248,6 +248,11 @@ fn nothing_in_the_way(root: &Path) -> Result<()> {
 /// Untracked files of somebody's may stand where the merge would put its own.
 fn can_follow(root: &Path, from: Oid, to: Oid) -> Result<()> {
     let there = Worktree::discover(root)?;
+    // A file whose time alone changed is no change, which read-tree does not find out by itself. What it says is said below.
+    there
+        .git()
+        .call(["update-index", "-q", "--refresh"])
+        .output()?;
     let tried = there
         .git()
         .call(["read-tree", "-n", "-m", "-u"])

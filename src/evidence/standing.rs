@@ -297,18 +297,10 @@ impl Subject<'_> {
     }
 
     fn attested(&self) -> Result<BTreeSet<String>> {
-        let mut attested = BTreeSet::new();
-        let (Some(frozen), Some(head)) = (self.frozen, self.head) else {
-            return Ok(attested);
-        };
-        for outcome in self.outcomes() {
-            if outcome.check.kind == CheckKind::Manual
-                && approval::of_outcome(self.worktree, &frozen.digest, &outcome.id, head)?.is_some()
-            {
-                attested.insert(outcome.id.clone());
-            }
+        match (self.frozen, self.head) {
+            (Some(frozen), Some(head)) => approval::outcomes(self.worktree, &frozen.digest, head),
+            _ => Ok(BTreeSet::new()),
         }
-        Ok(attested)
     }
 }
 

@@ -224,6 +224,26 @@ fn a_checkout_of_the_base_follows_or_stops_it() {
 }
 
 #[test]
+fn a_checkout_whose_times_alone_changed_follows() {
+    let sandbox = asked("", ONE);
+    sandbox.write("README.md", "# changed\n");
+    sandbox.commit_all("change what is there");
+    verify(&sandbox, PASSED);
+    let place = sandbox.home().join("main");
+    sandbox.git(["worktree", "add", "-q", place.to_str().unwrap(), "main"]);
+    age(place.join("README.md"), -5000);
+    deliver(&sandbox, &[]).expect(0);
+    assert_eq!(
+        std::fs::read_to_string(place.join("README.md")).unwrap(),
+        "# changed\n"
+    );
+    assert_eq!(
+        sandbox.git(["-C", place.to_str().unwrap(), "status", "--porcelain"]),
+        ""
+    );
+}
+
+#[test]
 fn a_branch_is_delivered_from_the_checkout_of_its_base() {
     let sandbox = proven();
     // Judged where it was worked on, merged from where it goes to.

@@ -97,6 +97,29 @@ fn a_verdict_is_kept_once_with_the_files_and_a_page() {
 }
 
 #[test]
+fn a_long_verdict_is_kept_once_too() {
+    let outcomes: Vec<String> = (0..400)
+        .map(|n| ONE.replace("o1", &format!("outcome-{n}")))
+        .collect();
+    let sandbox = asked("", &outcomes.concat());
+    let entries: Vec<String> = (0..400)
+        .map(|n| {
+            PASSED
+                .replace("o1", &format!("outcome-{n}"))
+                .replace("42 passed", &"many passed ".repeat(20))
+        })
+        .collect();
+    verify(&sandbox, &entries.join(","));
+    sandbox.arkaint(["deliver"]).expect(0);
+    let ledger = rev(&sandbox, "refs/notes/arkaint/ledger");
+    sandbox.arkaint(["deliver"]).expect(0);
+    assert_eq!(rev(&sandbox, "refs/notes/arkaint/ledger"), ledger);
+    assert_eq!(records(&sandbox, "verdict").len(), 1);
+    let page = sandbox.git(["notes", "--ref=arkaint/verdict", "show"]);
+    assert!(page.chars().count() < 65_536 && page.contains("### Gate: open"));
+}
+
+#[test]
 fn one_document_for_a_program() {
     let sandbox = proven();
     for (words, code) in [
