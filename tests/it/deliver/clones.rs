@@ -146,3 +146,18 @@ fn a_worktree_that_was_removed_leaves_what_the_ledger_kept() {
     deliver(&["--merge"], 0);
     assert_eq!(sandbox.read("a"), "a\n");
 }
+
+#[test]
+fn a_file_that_the_ledger_could_not_keep_is_not_one_that_nobody_wrote() {
+    let sandbox = asked("", ONE);
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    verify(&sandbox, &PASSED.replace("42 passed", &token));
+    sandbox.arkaint(["deliver"]).expect(0);
+    std::fs::remove_dir_all(sandbox.repo.join(".ak-loop")).unwrap();
+    let no = gate(&judged(&sandbox, 1), "artifacts");
+    assert!(
+        no.starts_with("closed: .ak-loop/verify.json is there ")
+            && no.contains(": it seems to hold a secret, so the ledger kept no copy: "),
+        "{no}"
+    );
+}
