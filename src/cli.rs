@@ -66,10 +66,14 @@ pub(crate) enum Verb {
     Packet(Packet),
     /// Checkpoint, launch, judge, correct, until it is done or must stop
     Cycle(Cycle),
+    /// Cycles in worktrees of their own, on fresh branches, several at once
+    Dispatch(Dispatch),
     /// Put the work away, then go back to the last checkpoint
     Rollback(Rollback),
     /// What the work must prove: freeze it, show it, and the words of persons on it
     Contract(Contract),
+    /// Run a check and write what it shows to .ak-loop/verify.json, sealed to the tree that it ran on
+    Verify(Verify),
     /// May it be merged? The gate over the evidence, its table, and the merge
     Deliver(Deliver),
     /// Where this worktree stands
@@ -185,6 +189,52 @@ pub(crate) struct Cycle {
 }
 
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
+pub(crate) struct Dispatch {
+    /// The task; with a file of tasks, the profile
+    #[arg(value_name = "TASK")]
+    pub text: Option<String>,
+    /// Profile: strategist, auditor, reviewer, debugger, default, or one of arkaint.toml
+    #[arg(value_name = "PROFILE")]
+    pub profile_word: Option<String>,
+    /// Profile (the same as the second word)
+    #[arg(short, long, value_name = "PROFILE", conflicts_with = "profile_word")]
+    pub profile: Option<String>,
+    /// Read a task from FILE (`-` for standard input); may be given again
+    #[arg(long = "task-file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Read tasks from FILE, one a line; blank lines and those that begin with # are skipped
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<PathBuf>,
+    /// Run up to N at once
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// Freeze FILE as the contract of the new branch
+    #[arg(long, value_name = "FILE")]
+    pub contract: Option<PathBuf>,
+    #[command(flatten)]
+    pub launch: Launch,
+    /// Name of the new branch (default: made from the task)
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// Start from REV (default: HEAD)
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+    /// Start from failing checks: done when every check passes
+    #[arg(long)]
+    pub red: bool,
+    /// Take up the dispatches whose worker died or was interrupted, where they were
+    #[arg(long, conflicts_with_all = ["text", "files", "tasks", "contract", "branch", "base", "red", "steal"])]
+    pub resume: bool,
+    /// Start anew on a task whose holder is dead or on another machine
+    #[arg(long)]
+    pub steal: bool,
+    /// Say what would run, where and on which branch; do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Rollback {}
 
 #[derive(Args, Debug)]
@@ -205,6 +255,15 @@ pub(crate) struct Deliver {
     /// Judge and print; write nothing
     #[arg(long)]
     pub check: bool,
+    /// Run what the lists name, and the project's checks, again in a fresh worktree of the delivered commit
+    #[arg(long)]
+    pub rerun: bool,
+    /// Judge every dispatch that the ledger knows
+    #[arg(long, conflicts_with_all = ["branch", "base", "pr", "merge", "markdown"])]
+    pub all: bool,
+    /// The pull request (or merge request) of the delivery: its checks count, and one comment there shows the table
+    #[arg(long, value_name = "N", conflicts_with_all = ["base", "merge"])]
+    pub pr: Option<u64>,
     /// Merge into the base, if the gate is open
     #[arg(long, conflicts_with = "check")]
     pub merge: bool,
@@ -263,6 +322,16 @@ pub(crate) enum ContractVerb {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// An outcome that CMD shows, again for another (default: each of the open contract that has CMD as its command)
+    #[arg(long, value_name = "ID")]
+    pub outcome: Vec<String>,
+    /// The command: a program and its words, run without a shell at the root of the worktree
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub command: Vec<String>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Status {
     /// Every configuration value and where it came from
     #[arg(long)]
@@ -274,7 +343,7 @@ pub(crate) struct Log {
     /// At most N records
     #[arg(short = 'n', long, value_name = "N")]
     pub max_count: Option<usize>,
-    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, contract, approval, evidence, verdict)
+    /// Only records of these kinds (checkpoint, run, decay, failure, trip, rollback, dispatch, contract, approval, evidence, verdict)
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only records of this run

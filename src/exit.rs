@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Refused,
     /// 3: a person must step in: attempts spent, agent unusable.
     Person,
-    /// 4: another run holds this worktree's lock.
+    /// 4: another run holds this worktree's lock, or the task.
     Locked,
     /// 5: a budget is spent.
     Budget,

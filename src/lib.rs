@@ -6,7 +6,7 @@
 //! `deliver` then decides by the `evidence` whether what was sealed may be merged.
 //! A room stands above all that it uses, and no arrow runs back up (`tests/it/layout.rs` holds it):
 //!
-//! `command` / `deliver` / `cycle` / `packet` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git` /
+//! `command` / `deliver` / `dispatch` / `cycle` / `packet recorder` / `archive decay evidence gate` / `judge ledger guard hooks journal` / `agent git forge` /
 //! `process ui` / `secret cli config` / `text tokens exit`
 //!
 //! Only `git` knows how a repository is opened and how the git binary is called; `ledger guard archive decay packet` read objects and
@@ -22,12 +22,10 @@ mod config;
 mod cycle;
 mod decay;
 mod deliver;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the caller is on its way: deliver")
-)]
+mod dispatch;
 mod evidence;
 mod exit;
+mod forge;
 mod gate;
 mod git;
 mod guard;
@@ -37,6 +35,7 @@ mod judge;
 mod ledger;
 mod packet;
 mod process;
+mod recorder;
 mod secret;
 mod text;
 mod tokens;

@@ -111,7 +111,9 @@ fn summary(all: &[Ended], ui: &Ui) {
 /// Gate, argv, budgets, packet; nothing else.
 fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
     let config = &pass.config;
-    let packet = packing::build(pass, task, None, None)?;
+    let asked = packing::asked(&pass.worktree, config, &pass.branch, task)?;
+    let asked = asked.as_ref().map(|(proof, standing)| (proof, standing));
+    let packet = packing::build(pass, task, None, None, asked)?;
     let limits = run::limits(pass);
     let day = spending::today(&pass.worktree)?;
     let launched = launch::argv(&config.agent);

@@ -121,6 +121,12 @@ fn line(record: &Record) -> String {
             summary => format!("to {}; summary: {summary}", short("to")),
         },
         "decay" => record.str("name").to_owned(),
+        "dispatch" => format!(
+            "{} {} {}",
+            record.id(),
+            record.str("state"),
+            first_of(record, &["line", "branch", "task"])
+        ),
         "contract" => {
             let count = |key: &str| record.get(key).and_then(Value::as_u64).unwrap_or(0);
             format!(

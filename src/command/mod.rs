@@ -1,4 +1,4 @@
-//! One verb a file: take the words, call the domain, print. Here: parsing, dispatch, and the one place where exit codes are made.
+//! One verb a file: take the words, call the domain, print. Here: parsing, the choice of the verb, and the one place where exit codes are made.
 
 mod boot;
 mod checkpoint;
@@ -8,6 +8,7 @@ mod cycle;
 mod deliver;
 mod demo;
 mod discarded;
+mod dispatch;
 mod explain;
 mod explain_drift;
 mod explain_run;
@@ -20,6 +21,7 @@ mod packet;
 mod rollback;
 mod status;
 mod status_config;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -66,6 +68,8 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Packet(args) => packet::run(&here()?, args, ui),
         Verb::Cycle(args) => cycle::run(global, args, ui),
         Verb::Contract(args) => contract::run(&here()?, args, ui),
+        Verb::Verify(args) => verify::run(&here()?, args, ui),
+        Verb::Dispatch(args) => dispatch::run(global, args, ui),
         Verb::Rollback(_) => rollback::run(global, ui),
         Verb::Deliver(args) => deliver::run(&here()?, args, ui),
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),

@@ -23,7 +23,9 @@ pub(super) fn run(worktree: &Worktree, args: &Packet, ui: &Ui) -> Result<Exit> {
         .into());
     }
     let task = task::settle(worktree, &branch, task::given(&args.task, &config)?)?;
-    let packet = packing::of(worktree, &config, &task, None, None)?;
+    let asked = packing::asked(worktree, &config, &branch, &task)?;
+    let asked = asked.as_ref().map(|(proof, standing)| (proof, standing));
+    let packet = packing::of(worktree, &config, &task, None, None, asked)?;
     let piped = packet.piped();
     let stats = args.stats.then(|| {
         let layers: Vec<_> = packet

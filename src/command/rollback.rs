@@ -6,13 +6,13 @@ use crate::archive::Order;
 use crate::archive::rollback;
 use crate::cli::Global;
 use crate::config::TestCommand;
-use crate::cycle::{open, recovery, rolled_back};
+use crate::cycle::{open, proof, recovery, rolled_back};
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Ask, Branch, Pass};
 use crate::git::hardened::Hardened;
 use crate::journal::{self, Entry, Target};
 use crate::ledger::{Kind, Record, notes, record, walk};
-use crate::ui::Ui;
+use crate::ui::{Tone, Ui};
 
 pub(super) fn run(global: &Global, ui: &Ui) -> Result<Exit> {
     let pass = gate::enter(Ask {
@@ -63,6 +63,12 @@ pub(super) fn run(global: &Global, ui: &Ui) -> Result<Exit> {
     journal::clear(&pass.worktree)?;
     open::clear(&pass.worktree)?;
     rolled_back::say(&report, &target, ui);
+    if let Some(kept) = proof::set_aside(&pass.worktree, &pass.config, &report.archive.id)? {
+        ui.say(
+            Tone::Plain,
+            format!("its evidence is moved aside, to {}", kept.display()),
+        );
+    }
     if ui.is_json() {
         ui.json(&serde_json::json!({
             "archive": report.archive.id,

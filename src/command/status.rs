@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::archive::list;
 use crate::config::isolated_match;
 use crate::cycle::{open, scratch, spending};
+use crate::dispatch::records::{self, State};
 use crate::evidence::contract;
 use crate::exit::Exit;
 use crate::gate::{self, Lock};
@@ -66,6 +67,7 @@ fn facts(worktree: &Worktree) -> Result<Value> {
         "contract": branch.as_deref().map(|branch| contract_of(worktree, branch)),
         "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens, "tokens_unknown": day.tokens_unknown, "usd": day.usd, "usd_unknown": day.usd_unknown},
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
+        "dispatches": dispatches(worktree)?,
         "archives": archives.len(),
         "scratch_bytes": scratch::size(&worktree.root().join(scratch::FOLDER)),
     }))
@@ -81,6 +83,23 @@ fn contract_of(worktree: &Worktree, branch: &str) -> Value {
         }),
         Err(error) => json!({"fault": format!("{error:#}")}),
     }
+}
+
+/// Those at work, and those that can be taken up.
+fn dispatches(worktree: &Worktree) -> Result<Vec<Value>> {
+    let stopped =
+        |state: State| state.is_open() || matches!(state, State::Killed | State::Interrupted);
+    let all = records::all(worktree)?;
+    let open = all
+        .iter()
+        .filter(|dispatch| dispatch.state.is_some_and(stopped));
+    let shown = open.map(|dispatch| {
+        json!({
+            "id": dispatch.id, "state": dispatch.word(), "task": dispatch.task, "branch": dispatch.branch, "worktree": dispatch.worktree,
+            "gone": dispatch.gone, "here": dispatch.here,
+        })
+    });
+    Ok(shown.collect())
 }
 
 fn about(checkpoint: &Checkpoint, at_head: bool) -> Value {
@@ -176,6 +195,18 @@ fn show(facts: &Value, ui: &Ui) {
             ),
         );
         row("", word(&open["task"]));
+    }
+    for dispatch in facts["dispatches"].as_array().into_iter().flatten() {
+        let gone = if dispatch["gone"] == true {
+            ", its worktree is gone"
+        } else {
+            ""
+        };
+        let (id, state) = (word(&dispatch["id"]), word(&dispatch["state"]));
+        row(
+            "dispatch",
+            format!("{id} {state}{gone}: {}", word(&dispatch["task"])),
+        );
     }
     let breaker = facts["open"]["failures_remembered"].as_u64().unwrap_or(0);
     row(

@@ -96,6 +96,7 @@ pub(crate) fn name(kind: CheckKind) -> &'static str {
     match kind {
         CheckKind::Test => "test",
         CheckKind::Spec => "spec",
+        CheckKind::Setup => "setup",
     }
 }
 
@@ -104,6 +105,7 @@ fn plural(kind: CheckKind) -> &'static str {
     match kind {
         CheckKind::Test => "tests",
         CheckKind::Spec => "spec check",
+        CheckKind::Setup => "setup",
     }
 }
 

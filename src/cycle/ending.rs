@@ -10,6 +10,7 @@ use super::{rolled_back, run, scratch};
 use crate::agent::Outcome;
 use crate::archive::{self, Order, list};
 use crate::decay::Scale;
+use crate::evidence::assess::Verdict;
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
@@ -86,6 +87,13 @@ pub(super) fn seal(
             ));
         }
     };
+    if let Some((proof, standing)) = &launched.proven {
+        let (worktree, config) = (&pass.worktree, &pass.config);
+        proof.keep(worktree, config, standing, made.commit, made.tree)?;
+        for row in standing.assessment.of(Verdict::Held) {
+            ui.warn(&row.reason);
+        }
+    }
     finish(pass, &launched.run)?;
     let line = format!(
         "sealed as {} after {}",

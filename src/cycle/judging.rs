@@ -1,16 +1,19 @@
 //! What one launch came to: outcome, failures, checks, in one judgement with all findings, and its records. It decides no next step.
 
 use anyhow::Result;
+use serde_json::json;
 
 use super::checks::{self, Care, Checked, Red, Verdict};
 use super::launch::{After, Brief};
 use super::machine::{Checks, Judgement};
 use super::open::Open;
+use super::proof::Proof;
 use super::run_record::{self, Facts};
 use crate::agent::launch::AgentRun;
 use crate::agent::{Last, Outcome, Transcript, Usage};
 use crate::archive::Snapshot;
 use crate::config::WhenGreen;
+use crate::evidence::standing::{self, Standing};
 use crate::gate::Pass;
 use crate::git::Oid;
 use crate::git::hardened::Hardened;
@@ -48,6 +51,8 @@ pub(crate) struct Launched {
     pub interrupted: Option<i32>,
     pub provider: String,
     pub model: String,
+    /// What is asked of the evidence, and how it stands now.
+    pub proven: Option<(Proof, Standing)>,
 }
 
 /// What a launch leaves to be judged.
@@ -62,6 +67,8 @@ pub(super) struct Evidence {
     pub packet: Packet,
     pub piped: String,
     pub version: Option<String>,
+    /// What is asked of the evidence, and how it stood before.
+    pub asked: Option<(Proof, Standing)>,
 }
 
 /// Judges one launch, in the order of the manual, and records it.
@@ -79,7 +86,14 @@ pub(super) fn judge(
         _ => process::interrupted(),
     };
     let (mut outcome, reason) = outcome::of(pass.config.agent.name, &ran.transcript, &ending(ran));
-    let changed = after.tree != evidence.stable;
+    // Evidence is never committed, but to write it is to work.
+    let wrote_evidence = match &evidence.asked {
+        Some((_, before)) => {
+            standing::files(pass.worktree.root(), &pass.config)? != before.artifacts()
+        }
+        None => false,
+    };
+    let changed = after.tree != evidence.stable || wrote_evidence;
     if outcome == Outcome::Done && after.tree == before.tree && !changed {
         outcome = Outcome::NoOp;
     }
@@ -141,7 +155,16 @@ pub(super) fn judge(
         open.breaker.check_judgement(&[]);
     }
 
-    let findings = findings(after, outcome, &reason, checked.as_ref(), ran);
+    let standing = match (&evidence.asked, &checked) {
+        (Some((proof, _)), Some(checked)) => {
+            let (tree, green) = (checked.content.tree, state == Checks::Green);
+            Some(proof.stand(&pass.worktree, &pass.config, tree, green)?)
+        }
+        _ => None,
+    };
+    let to_do = standing.as_ref().map(Standing::to_do).unwrap_or_default();
+    let mut findings = findings(after, outcome, &reason, checked.as_ref(), ran);
+    findings.extend(to_do.iter().cloned());
     open.tokens = open
         .tokens
         .zip(ran.transcript.usage.and_then(Usage::total))
@@ -154,6 +177,9 @@ pub(super) fn judge(
         changed,
         checks: state,
         drift: score.as_ref().map(|score| scale.to_json(score)),
+        evidence: standing.as_ref().map(|standing| {
+            json!({"verify": standing.verify.state().name(), "overall": standing.assessment.overall.name(), "to_do": to_do})
+        }),
     };
     let mut records = vec![run_record::of(pass, open, brief, &evidence, &facts)];
     for red in reds {
@@ -181,6 +207,7 @@ pub(super) fn judge(
             budget: ran.budget.clone(),
             changed,
             checks: state,
+            evidence: !to_do.is_empty(),
             tools_trip: trips.tools.map(|t| t.reason),
             checks_trip: trips.checks.map(|t| t.reason),
             warn_when_green: pass.config.breaker.when_green == WhenGreen::Warn,
@@ -200,6 +227,7 @@ pub(super) fn judge(
         reason,
         before: evidence.before,
         interrupted,
+        proven: evidence.asked.map(|(proof, _)| proof).zip(standing),
     })
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::judging::{self, Evidence, Launched};
 use super::open::Open;
-use super::{packing, scratch, spending};
+use super::{packing, proof, scratch, spending};
 use crate::agent::launch::{self, AgentRun, Caps};
 use crate::archive::{self, Order, Snapshot};
 use crate::gate::Pass;
@@ -58,7 +58,16 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
         .unwrap_or(before.tree);
     let in_flight = (brief.in_flight && stable != before.tree).then_some((stable, before.tree));
     let folder = scratch::run_folder(worktree, &run)?;
-    let packet = packing::build(pass, &open.task, brief.instruction, in_flight)?;
+    let proof = proof::asked(worktree, &pass.config, &pass.branch, &open.task)?;
+    let asked = match proof {
+        Some(proof) => {
+            let standing = proof.stand(worktree, &pass.config, before.tree, false)?;
+            Some((proof, standing))
+        }
+        None => None,
+    };
+    let told = asked.as_ref().map(|(proof, standing)| (proof, standing));
+    let packet = packing::build(pass, &open.task, brief.instruction, in_flight, told)?;
     let piped = packet.piped();
     scratch::write(
         worktree,
@@ -108,6 +117,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
             packet,
             piped,
             version,
+            asked,
         },
     )
 }

@@ -68,6 +68,8 @@ pub(crate) struct Judgement {
     /// The content tree differs from the stable one.
     pub changed: bool,
     pub checks: Checks,
+    /// Evidence that was asked for is missing, broken, stale, or says failed.
+    pub evidence: bool,
     /// The breaker's answer on tool failures; why.
     pub tools_trip: Option<String>,
     /// The breaker's answer on the checks; why.
@@ -199,6 +201,10 @@ impl Progress {
             );
         }
         match (found.outcome, found.checks) {
+            (Outcome::Done, Checks::Green) if found.evidence => self.another_round(
+                |number, of| Step::FixRound { number, of },
+                "the evidence is not complete",
+            ),
             (Outcome::Done, Checks::Green) => Step::Seal { warning },
             (Outcome::Done, Checks::Red) => self.another_round(
                 |number, of| Step::FixRound { number, of },
@@ -269,6 +275,7 @@ mod tests {
             budget: None,
             changed: true,
             checks: Checks::Green,
+            evidence: false,
             tools_trip: None,
             checks_trip: None,
             warn_when_green: false,
@@ -303,6 +310,39 @@ mod tests {
         assert_eq!(progress.judge(&red()), Step::FixRound { number: 1, of: 2 });
         assert_eq!(progress.judge(&red()), Step::FixRound { number: 2, of: 2 });
         assert_eq!(exit_of(&progress.judge(&red())), Some(Exit::Person));
+    }
+
+    #[test]
+    fn evidence_that_is_lacking_is_asked_for_until_the_fix_rounds_are_spent_and_never_sealed() {
+        let lacking = Judgement {
+            evidence: true,
+            ..good()
+        };
+        let mut progress = Progress::new(limits(3, 2));
+        for number in 1..=2 {
+            assert_eq!(
+                progress.judge(&lacking),
+                Step::FixRound { number, of: 2 },
+                "round {number}"
+            );
+        }
+        assert_eq!(
+            progress.judge(&lacking),
+            Step::Stop {
+                exit: Exit::Person,
+                why: "the evidence is not complete, and 2 fix rounds are spent".into()
+            }
+        );
+        let mut progress = Progress::new(limits(3, 2));
+        progress.judge(&lacking);
+        assert_eq!(progress.judge(&good()), Step::Seal { warning: None });
+        // Red checks come first, whatever the files claim.
+        let mut progress = Progress::new(limits(3, 0));
+        let red = Judgement {
+            evidence: true,
+            ..red()
+        };
+        assert!(matches!(progress.judge(&red), Step::Stop { why, .. } if why.contains("checks")));
     }
 
     #[test]

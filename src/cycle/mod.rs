@@ -10,6 +10,7 @@ pub(crate) mod machine;
 pub(crate) mod open;
 mod opening;
 pub(crate) mod packing;
+pub(crate) mod proof;
 pub(crate) mod recovery;
 pub(crate) mod rolled_back;
 pub(crate) mod run;

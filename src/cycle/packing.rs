@@ -2,12 +2,14 @@
 
 use anyhow::{Context, Result};
 
+use super::proof::{self, Proof};
 use crate::config::Config;
+use crate::evidence::standing::Standing;
 use crate::gate::Pass;
 use crate::git::{Oid, Worktree};
 use crate::guard;
 use crate::ledger::{Checkpoint, walk};
-use crate::packet::{self, Input, Instruction, Packet, Shown};
+use crate::packet::{self, Input, Instruction, Packet, Shown, brief};
 use crate::secret::{self, paths::Sensitive};
 
 /// Where the whole task can be read when the packet has no room for it.
@@ -19,8 +21,25 @@ pub(crate) fn build(
     task: &str,
     instruction: Option<&Instruction>,
     in_flight: Option<(Oid, Oid)>,
+    asked: Option<(&Proof, &Standing)>,
 ) -> Result<Packet> {
-    of(&pass.worktree, &pass.config, task, instruction, in_flight)
+    let (worktree, config) = (&pass.worktree, &pass.config);
+    of(worktree, config, task, instruction, in_flight, asked)
+}
+
+/// What is asked of `task` on this branch, and how it stands at HEAD, for a packet that no launch follows.
+pub(crate) fn asked(
+    worktree: &Worktree,
+    config: &Config,
+    branch: &str,
+    task: &str,
+) -> Result<Option<(Proof, Standing)>> {
+    let Some(proof) = proof::asked(worktree, config, branch, task)? else {
+        return Ok(None);
+    };
+    let head = worktree.head()?.context("HEAD has no commit")?;
+    let standing = proof.stand(worktree, config, worktree.tree_of(head)?, false)?;
+    Ok(Some((proof, standing)))
 }
 
 /// The packet that a launch would get; reads only.
@@ -30,7 +49,10 @@ pub(crate) fn of(
     task: &str,
     instruction: Option<&Instruction>,
     in_flight: Option<(Oid, Oid)>,
+    asked: Option<(&Proof, &Standing)>,
 ) -> Result<Packet> {
+    let brief = asked.map(|(proof, _)| proof.brief(config));
+    let evidence = asked.map(|(_, standing)| brief::layer(standing));
     let head = worktree.head()?.context("HEAD has no commit")?;
     // An invalid one is shown to people (`log`), never to a model: its words are anybody's.
     let found = walk::valid(worktree, head, 3)?;
@@ -57,7 +79,8 @@ pub(crate) fn of(
             in_flight,
             instruction,
             infra: &infra,
-            brief: None,
+            brief: brief.as_deref(),
+            evidence: evidence.as_deref(),
         },
     )
 }

@@ -11,7 +11,7 @@ use super::launch::{self, Brief};
 use super::machine::{Limits, Recovery, Step};
 use super::open::{self, Open};
 use super::opening;
-use super::{recovery, rolled_back, spending};
+use super::{proof, recovery, rolled_back, spending};
 use crate::agent::Outcome;
 use crate::archive::{Order, rollback};
 use crate::exit::Exit;
@@ -42,6 +42,7 @@ pub(crate) fn limits(pass: &Pass) -> Limits {
 /// Runs one cycle to its end.
 pub(crate) fn run(pass: &Pass, ask: Ask<'_>, ui: &Ui) -> Result<Ended> {
     recovery::settle(pass, ui)?;
+    let asked = proof::asked(&pass.worktree, &pass.config, &pass.branch, ask.task)?;
     spending::admit(&pass.worktree, &pass.config)?;
     let (mut open, mut next) = match open::load(&pass.worktree) {
         Some(open) => {
@@ -59,6 +60,17 @@ pub(crate) fn run(pass: &Pass, ask: Ask<'_>, ui: &Ui) -> Result<Ended> {
         }
         None => opening::start(pass, ask, ui)?,
     };
+    if let Some(proof) = asked
+        && let Some(kept) = proof.take_over(&pass.worktree, &pass.config, ask.task, &open.id)?
+    {
+        ui.say(
+            Tone::Plain,
+            format!(
+                "the evidence of another task is moved aside, to {}",
+                kept.display()
+            ),
+        );
+    }
     loop {
         let brief = Brief {
             instruction: next.as_ref().map(|n| &n.instruction),
@@ -134,6 +146,10 @@ pub(super) struct Next {
 fn fix(launched: &Launched) -> Instruction {
     if !launched.protected.is_empty() && launched.broken.is_empty() {
         return instruction::protected(&launched.protected);
+    }
+    let judgement = &launched.judgement;
+    if judgement.evidence && judgement.outcome == Outcome::Done && launched.green.is_some() {
+        return instruction::evidence(&launched.findings);
     }
     if launched.findings.is_empty() || launched.judgement.outcome == Outcome::NoOp {
         return instruction::no_op();
@@ -236,5 +252,11 @@ pub(super) fn roll_back(
     )?;
     journal::clear(&pass.worktree)?;
     rolled_back::say(&report, &open.target, ui);
+    if let Some(kept) = proof::set_aside(&pass.worktree, &pass.config, &launched.run)? {
+        ui.say(
+            Tone::Plain,
+            format!("its evidence is moved aside, to {}", kept.display()),
+        );
+    }
     Ok(report)
 }

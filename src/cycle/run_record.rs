@@ -27,6 +27,8 @@ pub(super) struct Facts<'a> {
     pub changed: bool,
     pub checks: Checks,
     pub drift: Option<Value>,
+    /// How the evidence stands, where any is asked for and it was judged.
+    pub evidence: Option<Value>,
 }
 
 /// The `run` record of one launch: every field is in `git-arkaint-ledger(5)`.
@@ -83,6 +85,7 @@ pub(super) fn of(
         "reason": facts.reason,
         "changed": facts.changed,
         "checks": checks_word(facts.checks),
+        "evidence": facts.evidence,
         "signatures": tallies(&evidence.report),
         "log": {"bytes": ran.log_bytes, "sha256": ran.log_sha256, "left_out": ran.log_cut},
         "drift": facts.drift,

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::rerun::Reran;
 use super::subject::Delivery;
 use super::trial::{self, Trial};
 use crate::config::protected::CONFIG_FILE;
@@ -63,6 +64,8 @@ pub(crate) struct Gate {
 /// What a forge says about the commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remote {
+    /// Why nothing can be merged by it any more.
+    pub over: Option<&'static str>,
     pub draft: bool,
     /// The head of the request, where it is not the delivered commit.
     pub other_head: Option<String>,
@@ -116,7 +119,7 @@ impl Judged {
 /// When the repository cannot be read.
 pub(crate) fn judge(
     delivery: &Delivery<'_>,
-    rerun: Option<&[Rerun]>,
+    reran: Option<&Reran>,
     remote: Option<&Remote>,
 ) -> Result<Judged> {
     let released = approval::of_commit(delivery.worktree, delivery.head)?;
@@ -131,6 +134,8 @@ pub(crate) fn judge(
     gates.push(release(secrets(delivery)?, by, delivery.head));
     gates.push(conflict(delivery)?);
     gates.extend(remote.map(checks));
+    let own = reran.and_then(|reran| reran.own.as_ref());
+    gates.extend(own.map(own_checks));
     let mut standing = None;
     match (&delivery.unproven, &delivery.not_assessed) {
         (Some(why), _) => gates.push(Gate {
@@ -149,13 +154,15 @@ pub(crate) fn judge(
             )),
         }),
         (None, None) => {
-            let found = standing::of(&evidence(delivery, exact, rerun.unwrap_or_default()))?;
+            let items: &[Rerun] = reran.map_or(&[], |reran| &reran.items);
+            let found = standing::of(&evidence(delivery, exact, items))?;
             gates.push(artifacts(&found));
             gates.push(lists(&found));
             standing = Some(found);
         }
     }
-    gates.push(floor(delivery, standing.as_ref(), remote));
+    let again = own.is_some_and(|(passed, _)| *passed);
+    gates.push(floor(delivery, standing.as_ref(), remote, again));
     Ok(Judged { gates, standing })
 }
 
@@ -261,6 +268,9 @@ fn place(delivery: &Delivery<'_>) -> Result<Gate> {
 
 fn request(remote: &Remote) -> Gate {
     let name = "request";
+    if let Some(over) = remote.over {
+        return gate(name, Answer::Waiting, over);
+    }
     match &remote.other_head {
         Some(head) => gate(
             name,
@@ -388,6 +398,25 @@ fn checks(remote: &Remote) -> Gate {
     }
 }
 
+/// The project's checks, run again.
+fn own_checks((passed, evidence): &(bool, String)) -> Gate {
+    let name = "rerun";
+    if *passed {
+        return gate(name, Answer::Open, format!("checks pass: {evidence}"));
+    }
+    Gate {
+        hint: Some(
+            "fix it: git arkaint cycle --red, or git arkaint deliver -v --rerun shows the output"
+                .to_owned(),
+        ),
+        ..gate(
+            name,
+            Answer::Closed,
+            format!("checks fail in a fresh worktree: {evidence}"),
+        )
+    }
+}
+
 fn artifacts(standing: &Standing) -> Gate {
     let name = "artifacts";
     if !standing.asked {
@@ -460,7 +489,12 @@ fn lists(standing: &Standing) -> Gate {
 }
 
 /// Somebody must have looked at the change: a green gate that nobody vouches for is none.
-fn floor(delivery: &Delivery<'_>, standing: Option<&Standing>, remote: Option<&Remote>) -> Gate {
+fn floor(
+    delivery: &Delivery<'_>,
+    standing: Option<&Standing>,
+    remote: Option<&Remote>,
+    again: bool,
+) -> Gate {
     let name = "floor";
     let mut vouching = Vec::new();
     if let Some(commit) = delivery.green {
@@ -468,6 +502,9 @@ fn floor(delivery: &Delivery<'_>, standing: Option<&Standing>, remote: Option<&R
             "Arkaint's own tests at {}",
             commit.to_hex_with_len(12)
         ));
+    }
+    if again {
+        vouching.push("Arkaint's own tests in a fresh worktree".to_owned());
     }
     if standing.is_some_and(|s| s.assessment.overall == Overall::Complete) {
         vouching.push("both lists".to_owned());

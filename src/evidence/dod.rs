@@ -184,5 +184,41 @@ fn proof(item: &Value) -> Result<(Proof, Vec<String>), (Option<String>, String)>
     Ok((proof, notes))
 }
 
+/// The text of a `dod.json` in whose list of the project each of `proofs` stands once. All else is kept from the file that it replaces
+/// (`previous`, if that can be read): other entries as they are, and members that this version does not know.
+pub(crate) fn render(proofs: &[Proof], previous: Option<&[u8]>) -> Vec<u8> {
+    let mut file = json::object(previous);
+    let list = List::Project.member();
+    let mut entries = match file.remove(list) {
+        Some(Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    };
+    for proof in proofs {
+        let same = |entry: &Value| {
+            let id = entry.get("id").and_then(Value::as_str);
+            id.is_some_and(|id| js_trim(id) == proof.id)
+        };
+        // A second entry that says something else would win if it is the worse.
+        let at = entries.iter().position(same);
+        let known = at.map(|at| entries[at].clone());
+        entries.retain(|entry| !same(entry));
+        let mut entry = match known {
+            Some(Value::Object(object)) => object,
+            _ => serde_json::Map::new(),
+        };
+        entry.insert("id".to_owned(), proof.id.clone().into());
+        entry.insert("status".to_owned(), proof.status.name().into());
+        entry.insert("evidence".to_owned(), proof.evidence.clone().into());
+        entry.remove("at");
+        if let Some(at) = &proof.at {
+            entry.insert("at".to_owned(), at.clone().into());
+        }
+        let place = at.unwrap_or(entries.len()).min(entries.len());
+        entries.insert(place, entry.into());
+    }
+    file.insert(list.to_owned(), entries.into());
+    json::text(&file)
+}
+
 #[cfg(test)]
 mod tests;

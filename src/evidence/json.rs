@@ -70,6 +70,24 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text::ellipsis(&text::visible_line(text), 60))
 }
 
+/// The object in the bytes of a file, for a rewrite that keeps what it does not know; empty where there is none that can be read.
+pub(super) fn object(bytes: Option<&[u8]>) -> Map<String, Value> {
+    let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let value = text.and_then(|text| parse(text.strip_prefix('\u{feff}').unwrap_or(text)).ok());
+    match value {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
+/// The bytes of a file that holds `object`.
+pub(super) fn text(object: &Map<String, Value>) -> Vec<u8> {
+    let mut bytes =
+        serde_json::to_vec_pretty(object).expect("an object of strings and numbers is JSON");
+    bytes.push(b'\n');
+    bytes
+}
+
 /// Builds a value below `depth` levels.
 #[derive(Clone, Copy)]
 struct Strict {

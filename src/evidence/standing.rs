@@ -138,6 +138,14 @@ impl Files {
         }
     }
 
+    fn digests(&self, dod_path: &str) -> Vec<(String, String)> {
+        digests([
+            (verify::PATH, self.verify.sha256()),
+            (dod_path, self.dod.sha256()),
+            (plan::PATH, self.plan.sha256()),
+        ])
+    }
+
     fn none_is_there(&self) -> bool {
         [self.verify.state(), self.dod.state(), self.plan.state()]
             .iter()
@@ -216,9 +224,13 @@ impl Subject<'_> {
                 return Ok(files);
             }
         }
-        // In a clone, in CI, or when the folder was cleared: what was judged for this very tree.
+        // In a clone, in CI, or when the folder was cleared: what was judged for this very tree and contract.
         let kept = seal::kept(self.records);
-        let ours = |kept: &&Kept| kept.tree == self.tree && !kept.files.is_empty();
+        let ours = |kept: &&Kept| {
+            kept.tree == self.tree
+                && kept.contract.as_deref() == self.contract()
+                && !kept.files.is_empty()
+        };
         Ok(match kept.iter().rev().find(ours) {
             Some(kept) => Files::kept(self.worktree, kept, dod_path),
             None => Files {
@@ -304,6 +316,16 @@ impl Subject<'_> {
             _ => Ok(BTreeSet::new()),
         }
     }
+}
+
+/// Path and SHA-256 of the files that lie in `root`, in the order of [`Standing::artifacts`].
+///
+/// # Errors
+/// When there is no such folder.
+pub(crate) fn files(root: &Path, config: &Config) -> Result<Vec<(String, String)>> {
+    let evidence = &config.evidence;
+    let files = Files::on_disk(root, &evidence.dod_file, evidence.max_bytes)?;
+    Ok(files.digests(&evidence.dod_file.to_string_lossy()))
 }
 
 /// Judges the evidence of `subject`.
@@ -426,6 +448,12 @@ fn graded(
     Ok(assessment)
 }
 
+fn digests(files: [(&str, Option<&str>); 3]) -> Vec<(String, String)> {
+    let read = files.into_iter();
+    read.filter_map(|(path, sha256)| Some((path.to_owned(), sha256?.to_owned())))
+        .collect()
+}
+
 /// What an id of a stamp leads to.
 fn named(worktree: &Worktree, id: &str) -> Named {
     match Oid::from_hex(id.as_bytes()) {
@@ -499,14 +527,11 @@ impl Standing {
 
     /// Path and SHA-256 of each file that was read.
     pub(crate) fn artifacts(&self) -> Vec<(String, String)> {
-        let all = [
+        digests([
             (verify::PATH, self.verify.sha256()),
             (self.dod_path.as_str(), self.dod.sha256()),
             (plan::PATH, self.plan.sha256()),
-        ];
-        all.into_iter()
-            .filter_map(|(path, sha256)| Some((path.to_owned(), sha256?.to_owned())))
-            .collect()
+        ])
     }
 
     /// The files as the ledger is to keep them.

@@ -217,14 +217,7 @@ fn stamp(value: &Value) -> Result<Stamp, String> {
 /// The text of a `verify.json` that says this. Members that this version does not know are kept from the file that it replaces
 /// (`previous`, if that can be read): those of the file, and those of an outcome by its id.
 pub(crate) fn render(verify: &Verify, previous: Option<&[u8]>) -> Vec<u8> {
-    let previous = previous
-        .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .and_then(|text| json::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).ok());
-    let mut file = previous
-        .as_ref()
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let mut file = json::object(previous);
     let known = file.remove("outcomes").unwrap_or_default();
     let known = |id: &str| {
         let items = known.as_array().into_iter().flatten();
@@ -261,10 +254,7 @@ pub(crate) fn render(verify: &Verify, previous: Option<&[u8]>) -> Vec<u8> {
         }
         file.insert("arkaint".to_owned(), object);
     }
-    let mut bytes =
-        serde_json::to_vec_pretty(&file).expect("an object of strings and numbers is JSON");
-    bytes.push(b'\n');
-    bytes
+    json::text(&file)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! May we start at all? Every refusal is decided here before any side effect: a rejected call has changed no byte. What passes is a
 //! [`Pass`], and every function with a side effect asks for one. Nothing is written here but the lock file, last.
 
+pub(crate) mod anywhere;
 mod lock;
 pub(crate) mod task;
 
@@ -164,7 +165,7 @@ pub(crate) fn refuse_nested() -> Result<()> {
     match std::env::var("ARKAINT_RUN") {
         Ok(run) if !run.is_empty() => Err(Refusal::new(
             format!("already inside run {run}: an agent must not start another"),
-            "git arkaint status, log, explain and packet work inside a run",
+            "git arkaint status, log, explain, packet and verify work inside a run",
         )
         .into()),
         _ => Ok(()),
@@ -392,7 +393,7 @@ pub(crate) fn identity(worktree: &Worktree) -> Result<()> {
     .into())
 }
 
-fn branch_is_free(worktree: &Worktree, name: &str) -> Result<()> {
+pub(crate) fn branch_is_free(worktree: &Worktree, name: &str) -> Result<()> {
     if !worktree
         .git()
         .call(["check-ref-format", "--branch", name])

@@ -102,6 +102,34 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
     Ok(clean)
 }
 
+/// Takes from an index the bits by which it hides changes: "assume unchanged", and "skip worktree" unless the checkout is sparse. `git`
+/// starts a call that names the index.
+pub(super) fn unhide(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
+    let tags = git(&["ls-files", "-v", "-z"]).bytes()?;
+    let names = |hides: &dyn Fn(u8) -> bool| {
+        let entries = tags.split(|b| *b == 0).filter(|entry| entry.len() > 2);
+        let hidden = entries.filter(|entry| hides(entry[0]));
+        hidden.map(|entry| &entry[2..]).collect::<Vec<_>>()
+    };
+    let take = |bit: &str, names: &[&[u8]]| match names {
+        [] => Ok(()),
+        names => git(&["update-index", bit, "-z", "--stdin"])
+            .stdin(names.join(&0))
+            .run(),
+    };
+    take(
+        "--no-assume-unchanged",
+        &names(&|tag| tag.is_ascii_lowercase()),
+    )?;
+    if worktree.is_sparse()? {
+        return Ok(());
+    }
+    take(
+        "--no-skip-worktree",
+        &names(&|tag| matches!(tag, b'S' | b's')),
+    )
+}
+
 /// Links to commits in the index that HEAD does not have: `add` has just made them of nested repositories.
 fn links_without_module(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
     let listed = git(&["ls-files", "-s", "-z"]).bytes()?;

@@ -155,40 +155,7 @@ impl<'a> Hardened<'a> {
         let fresh = ours.with_extension("new");
         super::state::copy_index(&theirs, &fresh)?;
         fs::rename(&fresh, &ours).context("copying the index")?;
-        let tags = self
-            .call(Attributes::Raw, ["ls-files", "-v", "-z"])
-            .bytes()?;
-        let hidden = |entry: &&[u8]| entry.len() > 2 && entry[0].is_ascii_lowercase();
-        let names: Vec<&[u8]> = tags
-            .split(|b| *b == 0)
-            .filter(hidden)
-            .map(|entry| &entry[2..])
-            .collect();
-        if !names.is_empty() {
-            self.call(
-                Attributes::Raw,
-                ["update-index", "--no-assume-unchanged", "-z", "--stdin"],
-            )
-            .stdin(names.join(&0))
-            .run()?;
-        }
-        if !self.worktree.is_sparse()? {
-            let skipped = |entry: &&[u8]| entry.len() > 2 && matches!(entry[0], b'S' | b's');
-            let names: Vec<&[u8]> = tags
-                .split(|b| *b == 0)
-                .filter(skipped)
-                .map(|entry| &entry[2..])
-                .collect();
-            if !names.is_empty() {
-                self.call(
-                    Attributes::Raw,
-                    ["update-index", "--no-skip-worktree", "-z", "--stdin"],
-                )
-                .stdin(names.join(&0))
-                .run()?;
-            }
-        }
-        Ok(())
+        content::unhide(self.worktree, &|args| self.call(Attributes::Raw, args))
     }
 
     /// The content tree, staged into `index` ([`content::stage`]).

@@ -9,6 +9,7 @@ mod content;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod forward;
 pub(crate) mod hardened;
 pub(crate) mod hook_env;
 pub(crate) mod named;

@@ -27,6 +27,8 @@ const SPEC_SCRIPT: &str = "scripts/verify-spec.sh";
 pub(crate) enum CheckKind {
     Test,
     Spec,
+    /// What makes a fresh worktree usable: no check of the work.
+    Setup,
 }
 
 /// One check to be run.
@@ -177,7 +179,8 @@ fn judged(
     }
 }
 
-fn argv(command: &CommandLine, wrapper: &[String]) -> Vec<String> {
+/// The words that run `command`, behind those of the sandbox; none for an empty command.
+pub(crate) fn argv(command: &CommandLine, wrapper: &[String]) -> Vec<String> {
     let words = match command {
         CommandLine::Bash(script) => vec![
             "bash".to_owned(),
@@ -193,10 +196,10 @@ fn argv(command: &CommandLine, wrapper: &[String]) -> Vec<String> {
     }
 }
 
-/// The caller's environment without what would point a test's git at the operator's repository, or hand it the operator's permission.
-fn environment(
+/// The caller's environment without what would point a command's git at the operator's repository, or hand it the operator's permission.
+pub(crate) fn callers(
     caller: impl Iterator<Item = (OsString, OsString)>,
-    check: &Check<'_>,
+    dir: &Path,
 ) -> Vec<(OsString, OsString)> {
     let withheld = |name: &OsString| {
         name.as_encoded_bytes().starts_with(b"GIT_")
@@ -204,17 +207,24 @@ fn environment(
             || name == "ARKAINT_BIN"
             || name == "PWD"
     };
+    let mut env: Vec<_> = caller.filter(|(name, _)| !withheld(name)).collect();
+    env.push(("PWD".into(), dir.into()));
+    env
+}
+
+fn environment(
+    caller: impl Iterator<Item = (OsString, OsString)>,
+    check: &Check<'_>,
+) -> Vec<(OsString, OsString)> {
     let given = |name: &OsString| check.env_extra.iter().any(|(extra, _)| extra == name);
-    let mut env: Vec<_> = caller
-        .filter(|(name, _)| !withheld(name) && !given(name))
-        .collect();
-    env.push(("PWD".into(), check.dir.into()));
+    let mut env = callers(caller, check.dir);
+    env.retain(|(name, _)| !given(name));
     env.extend(check.env_extra.iter().cloned());
     env
 }
 
 /// `90s`, `30m`, `2h`: as it is written in the configuration.
-fn span(duration: Duration) -> String {
+pub(crate) fn span(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         _ if duration.subsec_millis() > 0 => format!("{}ms", duration.as_millis()),

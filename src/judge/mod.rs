@@ -22,3 +22,4 @@ pub(crate) use breaker::{Breaker, Trip};
 pub(crate) use listener::Listener;
 pub(crate) use report::{Tally, ToolReport};
 pub(crate) use signature::Signature;
+pub(crate) use tally::without_color;

@@ -223,7 +223,7 @@ impl Tally {
 }
 
 /// `line` as it would read on a terminal without colours.
-pub(super) fn without_color(line: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn without_color(line: &[u8]) -> Cow<'_, [u8]> {
     if line.contains(&0x1b) {
         SHAPES.color.replace_all(line, &b""[..])
     } else {

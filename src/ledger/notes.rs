@@ -213,6 +213,16 @@ pub(crate) fn on_commit(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>>
     })
 }
 
+/// Does the ledger hold anything besides its lines: a contract, a file that was judged, a long text?
+pub(crate) fn holds_blobs(worktree: &Worktree) -> Result<bool> {
+    let repo = worktree.repo()?;
+    let Some(tip) = tip(repo)? else {
+        return Ok(false);
+    };
+    let tree = repo.find_commit(tip)?.tree()?;
+    Ok(tree.find_entry("blobs").is_some())
+}
+
 /// Every record with the object that it hangs on, oldest first.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
     let repo = worktree.repo()?;

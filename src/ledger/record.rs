@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Failure,
     Trip,
     Rollback,
+    /// Work in a worktree of its own: begun, under way, ended.
+    Dispatch,
     /// What a piece of work must prove, frozen.
     Contract,
     /// A person's word: on a plan, an outcome, or a commit.
@@ -26,13 +28,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Checkpoint,
         Self::Run,
         Self::Decay,
         Self::Failure,
         Self::Trip,
         Self::Rollback,
+        Self::Dispatch,
         Self::Contract,
         Self::Approval,
         Self::Evidence,
@@ -47,6 +50,7 @@ impl Kind {
             Self::Failure => "failure",
             Self::Trip => "trip",
             Self::Rollback => "rollback",
+            Self::Dispatch => "dispatch",
             Self::Contract => "contract",
             Self::Approval => "approval",
             Self::Evidence => "evidence",

@@ -106,6 +106,16 @@ pub(crate) fn fix_round(findings: &[String], output: Option<&str>) -> Instructio
     .quote("check-output", output.unwrap_or_default(), Keep::Tail)
 }
 
+/// A fix round in which the work passes its checks and only its evidence is not what was asked for.
+pub(crate) fn evidence(findings: &[String]) -> Instruction {
+    Instruction::new(
+        "Fix round: the work of the launch before you passes the project's checks, but its evidence is not complete. \"Brief\" says which files to \
+         leave and in which shape, \"Evidence\" how each item stands. Missing means prove it: run what shows it, now, and write down what it \
+         printed. Failed means fix it, then prove it. Change code only for what failed; write the files, and nothing that you did not see.",
+    )
+    .quote("findings", list(findings), Keep::Head)
+}
+
 /// A start from red: the checks fail already, and that is the work.
 pub(crate) fn red_start(findings: &[String], output: Option<&str>) -> Instruction {
     Instruction::new(

@@ -1,6 +1,7 @@
 //! What the agent is told: a prompt (rules, profile, task, correction) and a payload (what the repository says about the work so far),
 //! bounded, the same for the same state, and with all text that is not ours fenced. It finds no checkpoint and launches nothing.
 
+pub(crate) mod brief;
 mod fence;
 pub(crate) mod instruction;
 mod intent;
@@ -55,8 +56,10 @@ pub(crate) struct Input<'a> {
     pub instruction: Option<&'a Instruction>,
     /// The protected paths that the rules name.
     pub infra: &'a [String],
-    /// What the work must prove, in the operator's words.
+    /// What the work must leave and prove ([`brief::brief`]).
     pub brief: Option<&'a str>,
+    /// How the evidence stands ([`brief::layer`]), where any is asked for.
+    pub evidence: Option<&'a str>,
 }
 
 /// One checkpoint as the packet shows it.
@@ -122,6 +125,7 @@ pub(crate) fn build(worktree: &Worktree, input: &Input) -> Result<Packet> {
         across.is_some(),
         input.in_flight.is_some(),
         !input.profile.preload.is_empty(),
+        input.evidence.is_some(),
     ];
 
     let mut payload = Payload::new(&prompt, input.max_chars, present);
@@ -174,6 +178,16 @@ pub(crate) fn build(worktree: &Worktree, input: &Input) -> Result<Packet> {
                     &seen.withheld,
                     input.redact,
                 )
+            },
+        );
+    }
+    if let Some(evidence) = input.evidence {
+        payload.fenced(
+            "evidence",
+            "Evidence: what is proven, what is missing, what failed, and the plan of the launch before",
+            |room| {
+                let (body, bytes) = fence::fit(&fence::clean(evidence, input.redact), 0, room);
+                (body, Cut { bytes, items: 0 })
             },
         );
     }

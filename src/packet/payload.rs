@@ -22,11 +22,11 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    /// `present`: whether there is something to compare, work in flight, and files to preload.
+    /// `present`: whether there is something to compare, work in flight, files to preload, and evidence asked for.
     pub(super) fn new(
         prompt: &Prompt,
         max: usize,
-        [compared, in_flight, preload]: [bool; 3],
+        [compared, in_flight, preload, evidence]: [bool; 4],
     ) -> Self {
         let offset = prompt.text.len();
         let weights = [
@@ -35,6 +35,7 @@ impl Payload {
             ("micro-diff", 6, compared),
             ("in-flight", 8, in_flight),
             ("preload", 4, preload),
+            ("evidence", 4, evidence),
         ];
         Self {
             text: OPENING.to_owned(),

@@ -45,6 +45,43 @@ impl Identity {
     }
 }
 
+/// A process for others to look for, perhaps from another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Holder {
+    #[serde(flatten)]
+    pub process: Identity,
+    /// The machine's own name.
+    pub host: String,
+}
+
+impl Holder {
+    /// This very process.
+    pub(crate) fn me() -> Self {
+        let pid = i32::try_from(std::process::id()).unwrap_or_default();
+        Self {
+            process: Identity::of_child(pid),
+            host: host(),
+        }
+    }
+
+    /// Does it run on this machine, now or before a restart? What runs elsewhere cannot be looked at.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process.is_of_this_boot() || self.host == host()
+    }
+
+    /// Is it known to run?
+    pub(crate) fn still_runs(&self) -> bool {
+        self.process.still_runs()
+    }
+}
+
+fn host() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
 fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|id| id.trim().to_owned())

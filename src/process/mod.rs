@@ -1,8 +1,9 @@
 //! Child processes: one at a time, in a group of its own under a subreaper, with deadlines, a bounded pump, and nothing left when it
-//! is over, however it ended. It knows no agent, no check and no git; what the output means is the caller's.
+//! is over, however it ended; and a crew of our own programs that do the same each for itself. It knows no agent, no check and no git; what the output means is the caller's.
 
 mod capture;
 mod crash;
+mod crew;
 mod identity;
 mod lines;
 mod pump;
@@ -18,7 +19,8 @@ use std::time::Duration;
 
 pub(crate) use capture::{HeadTail, capture};
 pub(crate) use crash::kill_tree;
-pub(crate) use identity::Identity;
+pub(crate) use crew::{Crew, Ear, Event, Member};
+pub(crate) use identity::{Holder, Identity};
 pub(crate) use lines::{Line, Lines};
 pub(crate) use signals::{interrupted, watch_signals};
 pub(crate) use supervise::run;

@@ -333,7 +333,7 @@ fn connect(command: &mut Command, stdin: Stdin, streams: Streams) -> io::Result<
 
 /// Starts the child. Somebody may be writing the program right now, if only because a process that another thread just forked
 /// still holds our own descriptor of it: that passes.
-fn spawn(command: &mut Command) -> io::Result<Child> {
+pub(super) fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut tries = 0..40;
     loop {
         match command.spawn() {

@@ -100,6 +100,20 @@ impl Ui {
         }
     }
 
+    /// A line that a program of ours said on its stderr, which was told by [`Self::switches`] how much to say.
+    pub(crate) fn pass_on(&self, line: impl AsRef<str>) {
+        Self::err_line(self.err_color, Tone::Plain, line.as_ref());
+    }
+
+    /// The switches by which a program of ours talks as much as this one.
+    pub(crate) fn switches(&self) -> Vec<&'static str> {
+        let all = [(self.quiet, "--quiet"), (self.verbose, "--verbose")];
+        all.into_iter()
+            .filter(|(on, _)| *on)
+            .map(|(_, switch)| switch)
+            .collect()
+    }
+
     /// Detail on stderr, under `-v` alone.
     pub(crate) fn detail(&self, line: impl AsRef<str>) {
         if self.verbose {

@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::goose::{goose, not_run, tool};
+use crate::goose::{goose, tool};
 use crate::model::{Model, Reply, refused_port, told};
+use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
 
 /// A check that fails by name, as a test runner does: with the words of the file `bad`.

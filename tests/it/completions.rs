@@ -85,12 +85,17 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     assert_eq!(offered("git -C . arkaint -q checkpoint --m"), "--message");
     assert_eq!(offered("git arkaint cycle -p p"), "porter");
     assert_eq!(offered("git arkaint cycle task de"), "debugger default");
+    assert_eq!(offered("git arkaint dispatch --re"), "--red --resume");
+    assert_eq!(offered("git arkaint dispatch --base ma"), "main");
+    assert_eq!(offered("git arkaint log --kind di"), "dispatch");
     assert_eq!(offered("git arkaint --color=al"), "always");
     assert_eq!(offered("git arkaint log --kind tr"), "trip");
     assert_eq!(offered("git arkaint discarded re"), "restore");
     assert_eq!(offered("git arkaint discarded restore --b"), "--branch");
     assert_eq!(offered("git arkaint hooks st"), "status");
     assert_eq!(offered("git arkaint hooks status --p"), "--probe");
+    assert_eq!(offered("git arkaint ve"), "verify");
+    assert_eq!(offered("git arkaint verify --o"), "--outcome");
     assert_eq!(offered("git arkaint completions "), "bash fish zsh");
     assert_eq!(offered("git arkaint explain 2"), "20260101T000000Z-abcdef");
     assert_eq!(

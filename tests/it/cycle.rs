@@ -22,17 +22,17 @@ fn world_with(check: &str, script: &str, config: &str) -> Sandbox {
     sandbox
 }
 
-fn launches(sandbox: &Sandbox) -> usize {
+pub fn launches(sandbox: &Sandbox) -> usize {
     std::fs::read_to_string(sandbox.home().join("launches"))
         .map_or(0, |n| n.trim().parse().unwrap())
 }
 
 /// What launch `n` was given.
-fn packet(sandbox: &Sandbox, n: usize) -> String {
+pub fn packet(sandbox: &Sandbox, n: usize) -> String {
     std::fs::read_to_string(sandbox.home().join(format!("packet.{n}"))).unwrap()
 }
 
-fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
+pub fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
     let log = sandbox
         .arkaint(["log", "--json", "--kind", kind])
         .expect(0)

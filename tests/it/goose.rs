@@ -2,7 +2,6 @@
 //! What Arkaint makes of a run is the matter of other files; here nobody judges.
 
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::model::{Model, Reply, refused_port, told};
+use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
 
 /// A sandbox whose agent is the real Goose and whose provider is a scripted model service.
@@ -155,18 +155,6 @@ pub fn tool(variable: &str, installed: &str) -> Option<PathBuf> {
         .into_iter()
         .map(|target| target.join(&installed))
         .find(|p| p.is_file())
-}
-
-/// One line, past the test harness, which keeps what passing tests print to itself: into the list that `tests/run` makes one line of,
-/// else on stderr.
-pub fn not_run(name: &str, lack: &str) {
-    let line = format!("not run: {name} (no {lack})\n");
-    let list = std::env::var_os("ARKAINT_TEST_NOT_RUN");
-    let list = list.and_then(|list| OpenOptions::new().create(true).append(true).open(list).ok());
-    let _ = match list {
-        Some(mut list) => list.write_all(line.as_bytes()),
-        None => std::io::stderr().write_all(line.as_bytes()),
-    };
 }
 
 fn types(events: &[Value]) -> Vec<&str> {

@@ -158,8 +158,8 @@ fn faults(file: &str, text: &str, floors: &BTreeMap<String, usize>) -> Vec<Strin
     if starts.is_match(&code) && !matches!(room, "git" | "process") {
         faults.push(format!("{file}: only git and process start programs"));
     }
-    // Git's matcher of globs reads no repository: any room may ask it.
-    let reads = code.replace("gix::glob::", "");
+    // Git's matcher of globs and its reader of URLs read no repository: any room may ask them.
+    let reads = code.replace("gix::glob::", "").replace("gix::url::", "");
     if Regex::new(r"\bgix::").unwrap().is_match(&reads) && !READERS.contains(&room) {
         faults.push(format!("{file}: only {READERS:?} name gix"));
     }

@@ -35,15 +35,15 @@ __git_arkaint_value ()
 	-p|--profile)
 		__gitcomp "$(__git_arkaint_profiles)" "" "$value" ;;
 	--kind)
-		__gitcomp "checkpoint run decay failure trip rollback" "" "$value" ;;
+		__gitcomp "checkpoint run decay failure trip rollback dispatch contract approval" "" "$value" ;;
 	--run)
 		__gitcomp "$(__git_arkaint_runs)" "" "$value" ;;
-	--rev)
+	--rev|--base)
 		__git_complete_refs --cur="$value" ;;
-	-C|--install|--task-file)
+	-C|--install|--task-file|--tasks|--contract)
 		# Nothing from here: bash then offers folders and files.
 		return 0 ;;
-	-m|--message|--task|--provider|--model|--branch|--repeat|-n|--max-count)
+	-m|--message|--task|--provider|--model|--branch|--repeat|-j|--jobs|-n|--max-count)
 		return 0 ;;
 	*)
 		return 1 ;;
@@ -63,7 +63,7 @@ __git_arkaint_verb ()
 	case "$verb $sub,$cur" in
 	*,-*)
 		__gitcomp "$offer" ;;
-	"cycle ",*|"boot ",*|"packet ",*)
+	"cycle ",*|"boot ",*|"packet ",*|"dispatch ",*)
 		__gitcomp "$(__git_arkaint_profiles)" ;;
 	"explain ",*)
 		__gitcomp "$(__git_arkaint_runs)" ;;

@@ -84,6 +84,19 @@ pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exi
     Ok(plan.finish(worktree, ui))
 }
 
+/// Keeps scratch and evidence out of every commit; `--undo` knows of it.
+pub(super) fn exclude_scratch(worktree: &Worktree) -> Result<()> {
+    if exclude::missing(worktree)?.is_empty() {
+        return Ok(());
+    }
+    let added = Record::open(worktree).and_then(|mut record| exclude::add(worktree, &mut record));
+    match added {
+        // Somebody else was at it in the same moment, and did it.
+        Err(_) if exclude::missing(worktree)?.is_empty() => Ok(()),
+        added => added.map(drop),
+    }
+}
+
 /// What was found and done, a line each.
 struct Plan {
     tests: Option<Tests>,
@@ -96,6 +109,9 @@ impl Plan {
     fn say_tests(&mut self, worktree: &Worktree) {
         self.did.push(match &self.tests {
             Some(tests) => format!("test command: {} (from {})", tests.command, tests.from),
+            None if matches!(configured(worktree), Ok(true)) => {
+                format!("test command: as {FILE} says")
+            }
             None => "test command: none found".to_owned(),
         });
         if worktree.root().join("scripts/verify-spec.sh").is_file() {

@@ -28,9 +28,13 @@ fn ask<'a>() -> Ask<'a> {
     }
 }
 
-fn judged(worktree: &Worktree, ask: Ask<'_>, rerun: &[Rerun], remote: Option<&Remote>) -> Judged {
+fn judged(worktree: &Worktree, ask: Ask<'_>, items: &[Rerun], remote: Option<&Remote>) -> Judged {
     let delivery = Delivery::find(worktree, ask).unwrap();
-    judge(&delivery, Some(rerun), remote).unwrap()
+    let reran = Reran {
+        items: items.to_vec(),
+        own: None,
+    };
+    judge(&delivery, Some(&reran), remote).unwrap()
 }
 
 /// `waiting at request: it is a draft`.
@@ -211,5 +215,31 @@ fn a_dispatch_asks_for_evidence_where_nothing_else_does() {
         stop(&closed).starts_with("closed at artifacts: .ak-loop/verify.json is not written"),
         "{}",
         stop(&closed)
+    );
+}
+
+#[test]
+fn the_projects_checks_that_fail_in_a_fresh_worktree_close_it_and_passing_ones_vouch() {
+    let repo = start();
+    let worktree = repo.worktree();
+    let delivery = Delivery::find(&worktree, ask()).unwrap();
+    let of = |passed: bool| {
+        let reran = Reran {
+            items: ran(true).to_vec(),
+            own: Some((passed, "3 failed (exit 1)".to_owned())),
+        };
+        judge(&delivery, Some(&reran), None).unwrap()
+    };
+    assert_eq!(
+        stop(&of(false)),
+        "closed at rerun: checks fail in a fresh worktree: 3 failed (exit 1)"
+    );
+    let open = of(true);
+    assert_eq!(stop(&open), "open");
+    let floor = open.gates.iter().find(|gate| gate.name == "floor").unwrap();
+    assert!(
+        floor.why.contains("own tests in a fresh worktree"),
+        "{}",
+        floor.why
     );
 }

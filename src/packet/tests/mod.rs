@@ -49,6 +49,7 @@ struct Given {
     in_flight: Option<(Oid, Oid)>,
     instruction: Option<Instruction>,
     brief: Option<String>,
+    evidence: Option<String>,
     task: String,
     max: usize,
 }
@@ -68,6 +69,7 @@ impl Given {
             in_flight: None,
             instruction: None,
             brief: None,
+            evidence: None,
             task: "Mend it".to_owned(),
             max: 64 << 10,
         }
@@ -95,6 +97,7 @@ impl Given {
                 instruction: self.instruction.as_ref(),
                 infra: &["scripts/".to_owned(), "arkaint.toml".to_owned()],
                 brief: self.brief.as_deref(),
+                evidence: self.evidence.as_deref(),
             },
         )
     }

@@ -1,0 +1,245 @@
+//! What a cycle asks of the evidence: whether anything is asked, how it stands after a launch, what the next one is told, and what a seal or a
+//! rollback does with the three files. Judging them is `evidence`'s; what follows is the machine's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::evidence::contract::{self, Frozen, Unproven};
+use crate::evidence::standing::{self, Standing, Subject};
+use crate::evidence::{approval, plan, verify};
+use crate::exit::{Exit, Refusal};
+use crate::git::{Oid, Worktree, state};
+use crate::ledger::{Record, notes};
+use crate::packet::brief;
+
+/// What is asked of the work on one branch.
+#[derive(Debug)]
+pub(crate) struct Proof {
+    frozen: Option<Frozen>,
+    /// Where the work left the branch that it will be judged against.
+    base: Option<Oid>,
+    dispatched: bool,
+    planned: bool,
+}
+
+/// Whose files lie in `.ak-loop/`.
+#[derive(Serialize, Deserialize, PartialEq, Eq)]
+struct Owner {
+    task: String,
+    contract: Option<String>,
+}
+
+const OWNER: &str = "evidence-of.json";
+
+/// What is asked of `task` on `branch`; `None` for nothing.
+///
+/// # Errors
+/// A [`Refusal`] for a contract that is open and cannot be relied on.
+pub(crate) fn asked(
+    worktree: &Worktree,
+    config: &Config,
+    branch: &str,
+    task: &str,
+) -> Result<Option<Proof>> {
+    // The whole ledger is read where something may be asked alone: a contract is a blob of it, a dispatch works in a linked worktree.
+    let linked = worktree.git_dir() != worktree.common_dir();
+    let records = if linked || notes::holds_blobs(worktree)? {
+        notes::all(worktree)?
+    } else {
+        Vec::new()
+    };
+    let frozen = open_contract(worktree, &records, branch, task)?;
+    let dispatched = records
+        .iter()
+        .any(|(_, record)| record.kind() == "dispatch" && record.str("branch") == branch);
+    if frozen.is_none() && config.dod.is_empty() && !dispatched {
+        return Ok(None);
+    }
+    let base = match &frozen {
+        Some(frozen) => Some(frozen.contract.base),
+        None => fork(worktree, config, branch)?,
+    };
+    let planned = match &frozen {
+        Some(frozen) => approval::of_plan(worktree, frozen)?.is_some(),
+        None => false,
+    };
+    Ok(Some(Proof {
+        frozen,
+        base,
+        dispatched,
+        planned,
+    }))
+}
+
+fn open_contract(
+    worktree: &Worktree,
+    records: &[(Oid, Record)],
+    branch: &str,
+    task: &str,
+) -> Result<Option<Frozen>> {
+    let contract::Standing::Open(record) = contract::standing(records, branch, Some(task)) else {
+        return Ok(None);
+    };
+    contract::load(worktree, record.str("digest"))
+        .map(Some)
+        .map_err(|error| match error.downcast::<Unproven>() {
+            Ok(unproven) => Refusal::with_exit(
+                Exit::Person,
+                unproven.to_string(),
+                "git arkaint contract show; git arkaint contract freeze FILE replaces it",
+            )
+            .into(),
+            Err(other) => other,
+        })
+}
+
+fn fork(worktree: &Worktree, config: &Config, branch: &str) -> Result<Option<Oid>> {
+    let name = match &config.deliver.base {
+        Some(base) => Some(base.clone()),
+        None => worktree.cut_from(branch)?,
+    };
+    let (Some(name), Some(head)) = (name, worktree.head()?) else {
+        return Ok(None);
+    };
+    match worktree.branch_tip(&name)? {
+        Some(tip) => worktree.merge_base(tip, head),
+        None => Ok(None),
+    }
+}
+
+impl Proof {
+    /// The brief of the prompt.
+    pub(crate) fn brief(&self, config: &Config) -> String {
+        let dod_path = config.evidence.dod_file.to_string_lossy();
+        brief::brief(&brief::Asked {
+            frozen: self.frozen.as_ref(),
+            project: self
+                .frozen
+                .as_ref()
+                .map_or(&config.dod, |frozen| &frozen.contract.project),
+            dod_path: &dod_path,
+            planned: self.planned,
+        })
+    }
+
+    /// How the evidence stands on `tree`, which is what is on disk. `green`: Arkaint's own checks passed on it.
+    pub(crate) fn stand(
+        &self,
+        worktree: &Worktree,
+        config: &Config,
+        tree: Oid,
+        green: bool,
+    ) -> Result<Standing> {
+        let records = notes::all(worktree)?;
+        standing::of(&self.subject(worktree, config, &records, None, tree, green))
+    }
+
+    /// Keeps the three files with the checkpoint that they were judged for.
+    pub(crate) fn keep(
+        &self,
+        worktree: &Worktree,
+        config: &Config,
+        standing: &Standing,
+        commit: Oid,
+        tree: Oid,
+    ) -> Result<()> {
+        let subject = self.subject(worktree, config, &[], Some(commit), tree, true);
+        standing::keep(&subject, standing, commit)
+    }
+
+    fn subject<'a>(
+        &'a self,
+        worktree: &'a Worktree,
+        config: &'a Config,
+        records: &'a [(Oid, Record)],
+        head: Option<Oid>,
+        tree: Oid,
+        green: bool,
+    ) -> Subject<'a> {
+        Subject {
+            worktree,
+            folder: Some(worktree.root()),
+            head,
+            tree,
+            base: self.base,
+            exact: true,
+            frozen: self.frozen.as_ref(),
+            config,
+            dispatched: self.dispatched,
+            records,
+            green,
+            rerun: &[],
+        }
+    }
+
+    /// The files of another task or contract move aside before this one begins; where they went, if any did.
+    pub(crate) fn take_over(
+        &self,
+        worktree: &Worktree,
+        config: &Config,
+        task: &str,
+        id: &str,
+    ) -> Result<Option<PathBuf>> {
+        let owner = Owner {
+            task: task.to_owned(),
+            contract: self.frozen.as_ref().map(|frozen| frozen.digest.clone()),
+        };
+        let path = worktree.state_dir().join(OWNER);
+        let before: Option<Owner> = state::load(&path);
+        let aside = match before {
+            Some(before) if before != owner => set_aside(worktree, config, id)?,
+            _ => None,
+        };
+        state::save(&path, &owner)?;
+        Ok(aside)
+    }
+}
+
+/// Moves the three files out of the worktree, into a kept folder of the common git directory; where they went, if any was there.
+///
+/// # Errors
+/// When one cannot be moved.
+pub(crate) fn set_aside(worktree: &Worktree, config: &Config, id: &str) -> Result<Option<PathBuf>> {
+    let kept = worktree
+        .common_dir()
+        .join("arkaint/kept")
+        .join(id)
+        .join("evidence");
+    let mut moved = false;
+    for path in [
+        Path::new(verify::PATH),
+        Path::new(plan::PATH),
+        config.evidence.dod_file.as_path(),
+    ] {
+        let from = worktree.root().join(path);
+        // Through no link of a worker's: what a link leads to is not ours to move.
+        let mut folders = path
+            .ancestors()
+            .skip(1)
+            .filter(|p| !p.as_os_str().is_empty());
+        let linked = folders.any(|folder| {
+            let folder = worktree.root().join(folder);
+            folder
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_symlink())
+        });
+        if linked || !from.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+            continue;
+        }
+        let name = path.file_name().context("an evidence file has a name")?;
+        fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
+        let to = state::free_name(&kept, &name.to_string_lossy());
+        if fs::rename(&from, &to).is_err() {
+            // The git directory may be on another file system.
+            fs::copy(&from, &to)
+                .and_then(|_| fs::remove_file(&from))
+                .with_context(|| format!("moving {} aside", path.display()))?;
+        }
+        moved = true;
+    }
+    Ok(moved.then_some(kept))
+}
