@@ -233,6 +233,15 @@ fn move_base(delivery: &Delivery<'_>, full: &str, made: Oid) -> Result<()> {
 
 /// A checkout of the base must be able to follow: tracked changes in it would be mixed with what is merged.
 fn nothing_in_the_way(root: &Path) -> Result<()> {
+    if !root.is_dir() {
+        return Err(refused(
+            format!(
+                "the base is checked out in {}, which is gone",
+                root.display()
+            ),
+            "git worktree prune",
+        ));
+    }
     if Worktree::discover(root)?.unclean()?.is_empty() {
         return Ok(());
     }

@@ -218,3 +218,30 @@ fn the_policy_is_the_bases() {
     let named = check(&sandbox, &["--base", "main", "--json"]).expect(0);
     assert_eq!(named.json()["base"]["name"], "main");
 }
+
+#[test]
+fn a_list_that_cannot_be_read_hides_no_run_and_is_told() {
+    let sandbox = proven();
+    for (text, why) in [
+        ("[]", "expected an object, found an array"),
+        ("{", "not JSON"),
+        ("", "empty"),
+    ] {
+        sandbox.write(".ak-loop/dod.json", text);
+        let open = judged(&sandbox, 0);
+        assert_eq!(graded(&open, "o1"), "proven, dated", "{text}");
+        let warning = open["table"]["warnings"][0].as_str().unwrap();
+        assert!(
+            warning.starts_with(".ak-loop/dod.json proves nothing: ") && warning.contains(why),
+            "{warning}"
+        );
+        let shown = check(&sandbox, &[]).expect(0).stdout;
+        assert!(shown.contains("warning: .ak-loop/dod.json proves nothing: "));
+    }
+    // It alone proves nothing: the other file is asked for all the same.
+    dod(&sandbox, "", PASSED);
+    std::fs::remove_file(verify_path(&sandbox)).unwrap();
+    let no = judged(&sandbox, 1);
+    assert_eq!(graded(&no, "o1"), "proven, dated");
+    assert!(stop(&no).starts_with("closed: artifacts: .ak-loop/verify.json is not written"));
+}

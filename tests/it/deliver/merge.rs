@@ -244,6 +244,22 @@ fn a_checkout_whose_times_alone_changed_follows() {
 }
 
 #[test]
+fn a_checkout_of_the_base_that_is_gone_is_named() {
+    let sandbox = proven();
+    let place = sandbox.home().join("main");
+    sandbox.git(["worktree", "add", "-q", place.to_str().unwrap(), "main"]);
+    std::fs::remove_dir_all(&place).unwrap();
+    let no = refused(&sandbox, &[], "which is gone");
+    assert!(
+        no.stderr.contains("\nhint: git worktree prune\n"),
+        "{}",
+        no.stderr
+    );
+    sandbox.git(["worktree", "prune"]);
+    deliver(&sandbox, &[]).expect(0);
+}
+
+#[test]
 fn a_branch_is_delivered_from_the_checkout_of_its_base() {
     let sandbox = proven();
     // Judged where it was worked on, merged from where it goes to.
