@@ -255,6 +255,15 @@ pub(crate) struct Deliver {
     /// Judge and print; write nothing
     #[arg(long)]
     pub check: bool,
+    /// Run what the lists name, and the project's checks, again in a fresh worktree of the delivered commit
+    #[arg(long)]
+    pub rerun: bool,
+    /// Judge every dispatch that the ledger knows
+    #[arg(long, conflicts_with_all = ["branch", "base", "pr", "merge", "markdown"])]
+    pub all: bool,
+    /// The pull request (or merge request) of the delivery: its checks count, and one comment there shows the table
+    #[arg(long, value_name = "N", conflicts_with_all = ["base", "merge"])]
+    pub pr: Option<u64>,
     /// Merge into the base, if the gate is open
     #[arg(long, conflicts_with = "check")]
     pub merge: bool,

@@ -23,16 +23,8 @@ mod cycle;
 mod decay;
 mod deliver;
 mod dispatch;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the caller is on its way: deliver")
-)]
 mod evidence;
 mod exit;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the caller is on its way: deliver")
-)]
 mod forge;
 mod gate;
 mod git;

@@ -1,13 +1,16 @@
 //! `git arkaint deliver`: the gate over what is delivered, its table, and the merge of what it lets through.
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Deliver;
 use crate::deliver::gates::{self, Answer, Judged};
 use crate::deliver::merge::{self, How};
+use crate::deliver::request::Pull;
+use crate::deliver::rerun;
 use crate::deliver::subject::{Ask, Delivery};
 use crate::deliver::verdict;
+use crate::dispatch::records::{self, Dispatch};
 use crate::evidence::standing::Standing;
 use crate::evidence::table::Table;
 use crate::exit::{Exit, Refusal};
@@ -26,26 +29,168 @@ pub(super) fn run(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> 
     } else {
         Some(Lock::take(worktree)?)
     };
-    let ask = Ask {
+    if args.all {
+        return all(worktree, args, ui);
+    }
+    let dispatched = match dispatched(worktree, args.branch.as_deref())? {
+        Some(dispatch) => vec![dispatch],
+        None => Vec::new(),
+    };
+    let mut ask = Ask {
         branch: args.branch.as_deref(),
         base: args.base.as_deref(),
-        ..Ask::default()
+        ..dispatched.first().map(of_dispatch).unwrap_or_default()
     };
-    one(worktree, args, ask, ui)
+    let pull = match args.pr {
+        Some(number) => {
+            let branch = match args.branch.clone() {
+                Some(branch) => Some(branch),
+                None => worktree.branch()?,
+            };
+            Some(Pull::find(worktree, branch.as_deref(), number)?)
+        }
+        None => None,
+    };
+    let base = pull.as_ref().map(|pull| pull.base(worktree)).transpose()?;
+    if base.is_some() {
+        ask.base = base.as_deref();
+    }
+    let done = one(worktree, args, ask, pull.as_ref(), ui)?;
+    if ui.is_json() {
+        ui.json(&done.json);
+    }
+    Ok(done.exit)
 }
 
-/// Judges one delivery, shows it, keeps it, merges it where that was asked.
-fn one(worktree: &Worktree, args: &Deliver, ask: Ask<'_>, ui: &Ui) -> Result<Exit> {
+/// What came of one delivery.
+struct Done {
+    exit: Exit,
+    /// Null where nobody asked for JSON.
+    json: Value,
+}
+
+/// The dispatch of a branch (HEAD's, where none is named), if there was one: the newest.
+fn dispatched(worktree: &Worktree, branch: Option<&str>) -> Result<Option<Dispatch>> {
+    let branch = match branch {
+        Some(branch) => Some(branch.to_owned()),
+        None => worktree.branch()?,
+    };
+    let Some(branch) = branch else {
+        return Ok(None);
+    };
+    Ok(records::all(worktree)?
+        .into_iter()
+        .rfind(|dispatch| dispatch.branch == branch))
+}
+
+fn of_dispatch(dispatch: &Dispatch) -> Ask<'_> {
+    Ask {
+        branch: Some(&dispatch.branch),
+        base: dispatch.base_branch.as_deref(),
+        folder: dispatch.worktree.as_deref(),
+        dispatched: true,
+        contract: dispatch.contract.as_deref(),
+    }
+}
+
+/// Every dispatch, oldest first, each judged on its own. One that cannot be judged is said and does not stop the others.
+fn all(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> {
+    let mut worst = Exit::Done;
+    let mut deliveries = Vec::new();
+    let dispatches = records::all(worktree)?;
+    if dispatches.is_empty() {
+        ui.say(Tone::Plain, "the ledger knows no dispatch");
+    }
+    for dispatch in &dispatches {
+        let head = json!({"dispatch": dispatch.id, "state": dispatch.word(), "task": dispatch.task, "branch": dispatch.branch, "plan": dispatch.plan});
+        let left = left_out(worktree, dispatch)?;
+        let mut value = if let Some((why, exit)) = left {
+            ui.say(
+                Tone::Warn,
+                format!(
+                    "{} ({}): {why}",
+                    text::visible_line(&text::ellipsis(&dispatch.task, 60)),
+                    dispatch.word()
+                ),
+            );
+            worst = graver(worst, exit);
+            json!({"verdict": "left-out", "why": why})
+        } else {
+            let done = one(worktree, args, of_dispatch(dispatch), None, ui)?;
+            worst = graver(worst, done.exit);
+            done.json
+        };
+        for (key, member) in head.as_object().into_iter().flatten() {
+            value[key] = member.clone();
+        }
+        deliveries.push(value);
+    }
+    if ui.is_json() {
+        ui.json(&json!({"v": 1, "deliveries": deliveries}));
+    }
+    Ok(worst)
+}
+
+/// Why a dispatch is not judged at all, and what that means for the whole.
+fn left_out(worktree: &Worktree, dispatch: &Dispatch) -> Result<Option<(String, Exit)>> {
+    if dispatch.alive {
+        return Ok(Some(("its worker is at work".to_owned(), Exit::Person)));
+    }
+    if dispatch.branch.is_empty() {
+        return Ok(Some(("it has no branch yet".to_owned(), Exit::Person)));
+    }
+    let Some(tip) = worktree.branch_tip(&dispatch.branch)? else {
+        return Ok(Some((
+            format!("its branch {} is gone", dispatch.branch),
+            Exit::Done,
+        )));
+    };
+    if let Some(base) = &dispatch.base_branch
+        && let Some(base_tip) = worktree.branch_tip(base)?
+        && tip != dispatch.base
+        && worktree.merge_base(base_tip, tip)? == Some(tip)
+    {
+        return Ok(Some((format!("merged into {base} already"), Exit::Done)));
+    }
+    Ok(None)
+}
+
+/// Of two answers the one that asks for more.
+fn graver(one: Exit, other: Exit) -> Exit {
+    if other.code() > one.code() {
+        other
+    } else {
+        one
+    }
+}
+
+/// Judges one delivery, shows it, keeps it, comments on it, merges it where that was asked.
+fn one(
+    worktree: &Worktree,
+    args: &Deliver,
+    ask: Ask<'_>,
+    pull: Option<&Pull>,
+    ui: &Ui,
+) -> Result<Done> {
     let delivery = Delivery::find(worktree, ask)?;
-    let judged = gates::judge(&delivery, None, None)?;
+    let remote = pull.map(|pull| pull.remote(&delivery)).transpose()?;
+    let reran = if args.rerun {
+        Some(rerun::run(&delivery, ui)?)
+    } else {
+        None
+    };
+    let judged = gates::judge(&delivery, reran.as_ref(), remote.as_ref())?;
     let shown = verdict::shown(&delivery, &judged);
     if !args.check {
-        verdict::keep(&delivery, &judged, &shown)?;
+        verdict::keep(&delivery, &judged)?;
     }
     if args.markdown {
-        ui.raw(shown.markdown.as_bytes());
+        ui.raw(shown.markdown().as_bytes());
     } else if !ui.is_json() {
         print(&delivery, &judged, ui);
+    }
+    if let Some(pull) = pull.filter(|_| !args.check) {
+        pull.comment(&shown, ui)?;
     }
     let merged = if args.merge && judged.is_open() {
         let how = match (args.squash, args.ff) {
@@ -57,10 +202,10 @@ fn one(worktree: &Worktree, args: &Deliver, ask: Ask<'_>, ui: &Ui) -> Result<Exi
     } else {
         None
     };
+    let mut json = Value::Null;
     if ui.is_json() {
-        let mut value = shown.json;
-        value["merged"] = json!(merged.map(|commit| commit.to_string()));
-        ui.json(&value);
+        json = shown.json();
+        json["merged"] = json!(merged.map(|commit| commit.to_string()));
     }
     if let Some(merged) = merged {
         ui.say(
@@ -73,7 +218,10 @@ fn one(worktree: &Worktree, args: &Deliver, ask: Ask<'_>, ui: &Ui) -> Result<Exi
         );
     }
     say_stop(&judged, args.merge, ui);
-    Ok(judged.exit())
+    Ok(Done {
+        exit: judged.exit(),
+        json,
+    })
 }
 
 fn print(delivery: &Delivery<'_>, judged: &Judged, ui: &Ui) {
@@ -93,8 +241,10 @@ fn print(delivery: &Delivery<'_>, judged: &Judged, ui: &Ui) {
     );
     let width = ui::width();
     if let Some(standing) = judged.standing.as_ref().filter(|s| s.asked) {
+        ui.out("");
         table(delivery, standing, width, ui);
     }
+    ui.out("");
     for gate in &judged.gates {
         let tone = match gate.answer {
             Answer::Open => Tone::Good,

@@ -1,10 +1,12 @@
 //! The gates, one after the other, cheapest first; the first that does not open is the answer, and it is named. Every gate that can be asked is
 //! asked, so that the table shows all there is to do. Decides; writes nothing.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::rerun::Reran;
 use super::subject::Delivery;
+use super::trial::{self, Trial};
 use crate::config::protected::CONFIG_FILE;
 use crate::cycle::checkpoint;
 use crate::evidence::approval;
@@ -62,6 +64,8 @@ pub(crate) struct Gate {
 /// What a forge says about the commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remote {
+    /// Why nothing can be merged by it any more.
+    pub over: Option<&'static str>,
     pub draft: bool,
     /// The head of the request, where it is not the delivered commit.
     pub other_head: Option<String>,
@@ -115,7 +119,7 @@ impl Judged {
 /// When the repository cannot be read.
 pub(crate) fn judge(
     delivery: &Delivery<'_>,
-    rerun: Option<&[Rerun]>,
+    reran: Option<&Reran>,
     remote: Option<&Remote>,
 ) -> Result<Judged> {
     let released = approval::of_commit(delivery.worktree, delivery.head)?;
@@ -130,6 +134,8 @@ pub(crate) fn judge(
     gates.push(release(secrets(delivery)?, by, delivery.head));
     gates.push(conflict(delivery)?);
     gates.extend(remote.map(checks));
+    let own = reran.and_then(|reran| reran.own.as_ref());
+    gates.extend(own.map(own_checks));
     let mut standing = None;
     match (&delivery.unproven, &delivery.not_assessed) {
         (Some(why), _) => gates.push(Gate {
@@ -148,13 +154,15 @@ pub(crate) fn judge(
             )),
         }),
         (None, None) => {
-            let found = standing::of(&evidence(delivery, exact, rerun.unwrap_or_default()))?;
+            let items: &[Rerun] = reran.map_or(&[], |reran| &reran.items);
+            let found = standing::of(&evidence(delivery, exact, items))?;
             gates.push(artifacts(&found));
             gates.push(lists(&found));
             standing = Some(found);
         }
     }
-    gates.push(floor(delivery, standing.as_ref(), remote));
+    let again = own.is_some_and(|(passed, _)| *passed);
+    gates.push(floor(delivery, standing.as_ref(), remote, again));
     Ok(Judged { gates, standing })
 }
 
@@ -234,26 +242,15 @@ fn place(delivery: &Delivery<'_>) -> Result<Gate> {
             )
         });
     }
-    let status = there
-        .git()
-        .call([
-            "status",
-            "--porcelain",
-            "-z",
-            "--no-renames",
-            "--untracked-files=no",
-            "--ignore-submodules=none",
-        ])
-        .bytes()?;
-    let dirty: Vec<String> = status
-        .split(|byte| *byte == 0)
-        .filter(|entry| entry.len() > 3)
-        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
+    let dirty: Vec<String> = there
+        .unclean()?
+        .iter()
+        .map(|path| String::from_utf8_lossy(path).into_owned())
         .collect();
     if !dirty.is_empty() {
         return Ok(Gate {
             hint: Some(
-                "git arkaint checkpoint (then that commit is delivered), or git restore it"
+                "git arkaint checkpoint (then that commit is delivered), or git restore what is not meant"
                     .to_owned(),
             ),
             ..gate(
@@ -271,6 +268,9 @@ fn place(delivery: &Delivery<'_>) -> Result<Gate> {
 
 fn request(remote: &Remote) -> Gate {
     let name = "request";
+    if let Some(over) = remote.over {
+        return gate(name, Answer::Waiting, over);
+    }
     match &remote.other_head {
         Some(head) => gate(
             name,
@@ -357,26 +357,11 @@ fn conflict(delivery: &Delivery<'_>) -> Result<Gate> {
     if delivery.base.tip == delivery.base.fork {
         return Ok(gate(name, Answer::Open, format!("{base} did not move on")));
     }
-    let merged = delivery
-        .worktree
-        .git()
-        .call([
-            "merge-tree",
-            "--write-tree",
-            "--name-only",
-            "--no-messages",
-            "-z",
-        ])
-        .args([delivery.base.tip.to_string(), delivery.head.to_string()])
-        .output()?;
-    match merged.code {
-        Some(0) => Ok(gate(name, Answer::Open, format!("merges with {base}"))),
-        Some(1) => {
-            let paths: Vec<String> = merged
-                .stdout
-                .split(|byte| *byte == 0)
-                .skip(1)
-                .filter(|path| !path.is_empty())
+    match trial::merge(delivery.worktree, delivery.base.tip, delivery.head)? {
+        Trial::Clean(_) => Ok(gate(name, Answer::Open, format!("merges with {base}"))),
+        Trial::Conflicts(paths) => {
+            let paths: Vec<String> = paths
+                .iter()
                 .map(|path| String::from_utf8_lossy(path).into_owned())
                 .collect();
             Ok(Gate {
@@ -388,7 +373,6 @@ fn conflict(delivery: &Delivery<'_>) -> Result<Gate> {
                 )
             })
         }
-        _ => Err(anyhow::anyhow!("{}", merged.reason())).context("trying the merge"),
     }
 }
 
@@ -411,6 +395,25 @@ fn checks(remote: &Remote) -> Gate {
     match remote.passed {
         0 => gate(name, Answer::Skipped, "there is none"),
         count => gate(name, Answer::Open, format!("{count} passed")),
+    }
+}
+
+/// The project's checks, run again.
+fn own_checks((passed, evidence): &(bool, String)) -> Gate {
+    let name = "rerun";
+    if *passed {
+        return gate(name, Answer::Open, format!("checks pass: {evidence}"));
+    }
+    Gate {
+        hint: Some(
+            "fix it: git arkaint cycle --red, or git arkaint deliver -v --rerun shows the output"
+                .to_owned(),
+        ),
+        ..gate(
+            name,
+            Answer::Closed,
+            format!("checks fail in a fresh worktree: {evidence}"),
+        )
     }
 }
 
@@ -454,7 +457,10 @@ fn lists(standing: &Standing) -> Gate {
         Overall::Complete => gate(
             name,
             Answer::Open,
-            format!("all {} are proven", assessment.rows.len()),
+            match assessment.rows.len() {
+                1 => "the one item is proven".to_owned(),
+                count => format!("all {count} are proven"),
+            },
         ),
         Overall::Incomplete => {
             let mut parts = Vec::new();
@@ -467,7 +473,12 @@ fn lists(standing: &Standing) -> Gate {
             gate(name, Answer::Closed, parts.join("; "))
         }
         Overall::Held => Gate {
-            hint: Some("git arkaint contract attest ID, once you saw it".to_owned()),
+            hint: assessment.of(Verdict::Held).next().map(|row| {
+                format!(
+                    "git arkaint contract attest {}, once you saw it",
+                    text::visible_line(&row.id)
+                )
+            }),
             ..gate(
                 name,
                 Answer::Held,
@@ -478,7 +489,12 @@ fn lists(standing: &Standing) -> Gate {
 }
 
 /// Somebody must have looked at the change: a green gate that nobody vouches for is none.
-fn floor(delivery: &Delivery<'_>, standing: Option<&Standing>, remote: Option<&Remote>) -> Gate {
+fn floor(
+    delivery: &Delivery<'_>,
+    standing: Option<&Standing>,
+    remote: Option<&Remote>,
+    again: bool,
+) -> Gate {
     let name = "floor";
     let mut vouching = Vec::new();
     if let Some(commit) = delivery.green {
@@ -486,6 +502,9 @@ fn floor(delivery: &Delivery<'_>, standing: Option<&Standing>, remote: Option<&R
             "Arkaint's own tests at {}",
             commit.to_hex_with_len(12)
         ));
+    }
+    if again {
+        vouching.push("Arkaint's own tests in a fresh worktree".to_owned());
     }
     if standing.is_some_and(|s| s.assessment.overall == Overall::Complete) {
         vouching.push("both lists".to_owned());
@@ -520,3 +539,6 @@ fn few(names: &[String]) -> String {
         more => format!("{shown} and {more} more"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,5 +3,8 @@
 
 pub(crate) mod gates;
 pub(crate) mod merge;
+pub(crate) mod request;
+pub(crate) mod rerun;
 pub(crate) mod subject;
+mod trial;
 pub(crate) mod verdict;

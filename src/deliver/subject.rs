@@ -66,10 +66,10 @@ impl<'a> Delivery<'a> {
     /// # Errors
     /// A [`Refusal`] when there is no such branch, no commit, no base, or nothing in common with it.
     pub(crate) fn find(worktree: &'a Worktree, ask: Ask<'_>) -> Result<Self> {
-        let (branch, head) = delivered(worktree, ask.branch)?;
+        let records = notes::all(worktree)?;
+        let (branch, head) = delivered(worktree, ask.branch, &records)?;
         let tree = worktree.tree_of(head)?;
         let (base, config, unconfigured) = based(worktree, branch.as_deref(), head, ask.base)?;
-        let records = notes::all(worktree)?;
         let (frozen, unproven) = asked(worktree, &records, branch.as_deref(), ask.contract)?;
         let (folder, not_assessed) = folder(worktree, branch.as_deref(), head, &ask)?;
         let green = green(worktree, head, tree, &records)?;
@@ -110,7 +110,11 @@ impl<'a> Delivery<'a> {
 }
 
 /// The branch and the commit.
-fn delivered(worktree: &Worktree, branch: Option<&str>) -> Result<(Option<String>, Oid)> {
+fn delivered(
+    worktree: &Worktree,
+    branch: Option<&str>,
+    records: &[(Oid, Record)],
+) -> Result<(Option<String>, Oid)> {
     if let Some(branch) = branch {
         let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         let tip = worktree.branch_tip(short)?.ok_or_else(|| {
@@ -130,9 +134,43 @@ fn delivered(worktree: &Worktree, branch: Option<&str>) -> Result<(Option<String
     let branch = match worktree.branch()? {
         Some(branch) => Some(branch),
         // A checked-out commit, as in CI: a checkpoint says which branch it was made on.
-        None => checkpoint::read(worktree, head)?.map(|c: Checkpoint| c.branch),
+        None => match checkpoint::read(worktree, head)?.map(|c: Checkpoint| c.branch) {
+            Some(branch) => Some(branch),
+            None => ending_here(worktree, head, records)?,
+        },
     };
     Ok((branch, head))
+}
+
+/// The branch, here or of a remote, that ends in `head` and has a contract open: else a checked-out commit would be asked for less than the
+/// branch that it is the tip of.
+fn ending_here(
+    worktree: &Worktree,
+    head: Oid,
+    records: &[(Oid, Record)],
+) -> Result<Option<String>> {
+    let mut found: Option<(String, &str)> = None;
+    for branch in worktree.branches_at(head)? {
+        let Standing::Open(record) = contract::standing(records, &branch, None) else {
+            continue;
+        };
+        let digest = record.str("digest");
+        match &found {
+            Some((first, other)) if *other != digest => {
+                return Err(Refusal::new(
+                    format!(
+                        "{first} and {branch} both end in {} and have contracts open",
+                        head.to_hex_with_len(12)
+                    ),
+                    format!("git arkaint deliver {branch}"),
+                )
+                .into());
+            }
+            Some(_) => {}
+            None => found = Some((branch, digest)),
+        }
+    }
+    Ok(found.map(|(branch, _)| branch))
 }
 
 /// The base, and the configuration where the work left it.

@@ -10,59 +10,81 @@ use super::gates::{self, Answer, Judged};
 use super::subject::Delivery;
 use crate::evidence::standing;
 use crate::evidence::table::Table;
+use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes, page};
 use crate::text;
 
-/// Everything to show or keep of one judgement.
-pub(crate) struct Shown {
-    pub json: Value,
-    /// For the forge and the page.
-    pub markdown: String,
+/// One judgement as it is shown and kept.
+pub(crate) struct Shown<'a> {
+    delivery: &'a Delivery<'a>,
+    judged: &'a Judged,
+    head: String,
+    tree: String,
+    artifacts: Vec<(String, String)>,
 }
 
-/// The judgement as it is shown: the gates, then the table where there is one.
-pub(crate) fn shown(delivery: &Delivery<'_>, judged: &Judged) -> Shown {
-    let (head, tree) = (delivery.head.to_string(), delivery.tree.to_string());
-    let artifacts = judged
-        .standing
-        .as_ref()
-        .map(standing::Standing::artifacts)
-        .unwrap_or_default();
-    let table = judged.standing.as_ref().map(|standing| Table {
-        assessment: &standing.assessment,
-        head: &head,
-        tree: &tree,
-        contract: delivery.contract(),
-        artifacts: &artifacts,
-    });
-    let stop = judged.stop();
-    let json = json!({
-        "v": 1,
-        "verdict": judged.word(),
-        "gate": stop.map(|gate| gate.name),
-        "why": stop.map(|gate| gate.why.as_str()),
-        "branch": delivery.branch,
-        "head": head,
-        "tree": tree,
-        "base": {"name": delivery.base.name, "tip": delivery.base.tip.to_string(), "fork": delivery.base.fork.to_string()},
-        "contract": delivery.contract(),
-        "gates": judged.to_json(),
-        "found": judged.standing.as_ref().map(|standing| standing.found.name()),
-        "table": table.as_ref().map(Table::json),
-        "plan_required": judged.standing.as_ref().map(|standing| standing.planned),
-        "to_do": judged.standing.as_ref().map(standing::Standing::to_do),
-    });
-    let mut markdown = match &table {
-        Some(table) => table.markdown(),
-        None => format!(
-            "{}\n## Definition of Done\n\nnot assessed\n",
-            crate::evidence::markdown::MARKER
-        ),
-    };
-    markdown.push_str(&gates_as_markdown(delivery, judged));
+pub(crate) fn shown<'a>(delivery: &'a Delivery<'a>, judged: &'a Judged) -> Shown<'a> {
+    let standing = judged.standing.as_ref();
     Shown {
-        json: crate::secret::redact_json(&json),
-        markdown,
+        delivery,
+        judged,
+        head: delivery.head.to_string(),
+        tree: delivery.tree.to_string(),
+        artifacts: standing
+            .map(standing::Standing::artifacts)
+            .unwrap_or_default(),
+    }
+}
+
+impl Shown<'_> {
+    /// None where nothing could be looked at.
+    pub(crate) fn table(&self) -> Option<Table<'_>> {
+        let standing = self.judged.standing.as_ref()?;
+        Some(Table {
+            assessment: &standing.assessment,
+            head: &self.head,
+            tree: &self.tree,
+            contract: self.delivery.contract(),
+            artifacts: &self.artifacts,
+        })
+    }
+
+    /// For a program: the gates, and the table where there is one; redacted.
+    pub(crate) fn json(&self) -> Value {
+        let (delivery, standing) = (self.delivery, self.judged.standing.as_ref());
+        let stop = self.judged.stop();
+        let base = &delivery.base;
+        let mut json = crate::secret::redact_json(&json!({
+            "v": 1,
+            "verdict": self.judged.word(),
+            "gate": stop.map(|gate| gate.name),
+            "why": stop.map(|gate| gate.why.as_str()),
+            "branch": delivery.branch,
+            "head": self.head,
+            "tree": self.tree,
+            "base": {"name": base.name, "tip": base.tip.to_string(), "fork": base.fork.to_string()},
+            "contract": delivery.contract(),
+            "gates": self.judged.to_json(),
+            "found": standing.map(|standing| standing.found.name()),
+            "plan_required": standing.map(|standing| standing.planned),
+            "to_do": standing.map(standing::Standing::to_do),
+        }));
+        // It is redacted by itself.
+        json["table"] = self.table().map(|table| table.json()).unwrap_or_default();
+        json
+    }
+
+    /// For the forge and the page: the table where there is one, then the gates.
+    pub(crate) fn markdown(&self) -> String {
+        let mut markdown = match self.table() {
+            Some(table) => table.markdown(),
+            None => format!(
+                "{}\n## Definition of Done\n\nnot assessed\n",
+                crate::evidence::markdown::MARKER
+            ),
+        };
+        markdown.push_str(&gates_as_markdown(self.delivery, self.judged));
+        markdown
     }
 }
 
@@ -96,7 +118,7 @@ fn gates_as_markdown(delivery: &Delivery<'_>, judged: &Judged) -> String {
 ///
 /// # Errors
 /// When the ledger cannot be written.
-pub(crate) fn keep(delivery: &Delivery<'_>, judged: &Judged, shown: &Shown) -> Result<()> {
+pub(crate) fn keep(delivery: &Delivery<'_>, judged: &Judged) -> Result<()> {
     if let Some(standing) = &judged.standing {
         let exact = judged
             .gates
@@ -127,10 +149,14 @@ pub(crate) fn keep(delivery: &Delivery<'_>, judged: &Judged, shown: &Shown) -> R
     let record = Record::new(Kind::Verdict, fields);
     let before = notes::on_commit(delivery.worktree, delivery.head)?;
     let newest = before.iter().rev().find(|r| r.is(Kind::Verdict));
-    if !newest.is_some_and(|newest| same(newest, &record)) {
+    if !newest.is_some_and(|newest| same(delivery.worktree, newest, &record)) {
         notes::append(delivery.worktree, delivery.head, &[record])?;
     }
-    page::put(delivery.worktree, delivery.head, &shown.markdown)
+    page::put(
+        delivery.worktree,
+        delivery.head,
+        &shown(delivery, judged).markdown(),
+    )
 }
 
 fn rows(standing: &standing::Standing) -> Vec<Value> {
@@ -145,13 +171,25 @@ fn rows(standing: &standing::Standing) -> Vec<Value> {
 }
 
 /// The same but for when it was said.
-fn same(one: &Record, other: &Record) -> bool {
+fn same(worktree: &Worktree, kept: &Record, new: &Record) -> bool {
     let plain = |record: &Record| {
         let mut value = crate::secret::redact_json(&record.to_value());
         if let Value::Object(map) = &mut value {
             map.retain(|key, _| !matches!(key.as_str(), "at" | "id"));
+            for value in map.values_mut() {
+                if let Some(whole) = whole(worktree, value) {
+                    *value = whole;
+                }
+            }
         }
         value
     };
-    plain(one) == plain(other)
+    plain(kept) == plain(new)
+}
+
+/// What the ledger put into a blob, as it was too long for a line.
+fn whole(worktree: &Worktree, value: &Value) -> Option<Value> {
+    value.get("bytes")?;
+    let blob = Oid::from_hex(value.get("blob")?.as_str()?.as_bytes()).ok()?;
+    serde_json::from_slice(&notes::stored(worktree, blob).ok()??).ok()
 }

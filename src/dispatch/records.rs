@@ -89,10 +89,6 @@ pub(crate) struct Dispatch {
     /// Digest of its contract.
     pub contract: Option<String>,
     /// SHA-256 of the plan that a person approved for it.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the caller is on its way: deliver")
-    )]
     pub plan: Option<String>,
     /// Somebody works on it now, as far as this machine knows.
     pub alive: bool,

@@ -2,6 +2,8 @@
 //! a plan. It holds for that commit and that contract alone: another commit, however alike, needs another word. It is an attestation, not a
 //! secret: who can write the repository can write it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::json;
 
@@ -83,6 +85,15 @@ pub(crate) fn of_outcome(
     })
 }
 
+/// The outcomes of the contract `digest` that were attested on exactly `commit`: one look for all of them.
+pub(crate) fn outcomes(worktree: &Worktree, digest: &str, commit: Oid) -> Result<BTreeSet<String>> {
+    let holding = holding(worktree, commit)?.into_iter();
+    Ok(holding
+        .filter(|record| record.str("what") == "outcome" && record.str("contract") == digest)
+        .map(|record| record.str("outcome").to_owned())
+        .collect())
+}
+
 /// The newest plan that was approved for a contract: it hangs on the commit that the contract starts from.
 pub(crate) fn of_plan(worktree: &Worktree, frozen: &Frozen) -> Result<Option<Approval>> {
     newest(worktree, frozen.contract.base, |record| {
@@ -90,23 +101,14 @@ pub(crate) fn of_plan(worktree: &Worktree, frozen: &Frozen) -> Result<Option<App
     })
 }
 
-/// A record counts where it hangs on the commit that it names, with that commit's tree: one that was carried to another commit (by a rebase
-/// that copies notes) is about the old one.
 fn newest(
     worktree: &Worktree,
     commit: Oid,
     wanted: impl Fn(&Record) -> bool,
 ) -> Result<Option<Approval>> {
-    let records = notes::on_commit(worktree, commit)?;
-    let (id, tree) = (commit.to_string(), worktree.tree_of(commit)?.to_string());
-    let holds = |record: &&Record| {
-        record.is(Kind::Approval)
-            && record.str("commit") == id
-            && record.str("tree") == tree
-            && !record.str("by").is_empty()
-            && wanted(record)
-    };
-    Ok(records.iter().rev().find(holds).map(|record| Approval {
+    let records = holding(worktree, commit)?;
+    let newest = records.iter().rev().find(|record| wanted(record));
+    Ok(newest.map(|record| Approval {
         by: record.str("by").to_owned(),
         at: record.at().to_owned(),
         plan: record
@@ -114,6 +116,20 @@ fn newest(
             .and_then(|plan| plan.as_str())
             .map(str::to_owned),
     }))
+}
+
+/// The approvals that count on `commit`, oldest first. A record counts where it hangs on the commit that it names, with that commit's tree: one
+/// that was carried to another commit (by a rebase that copies notes) is about the old one.
+fn holding(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>> {
+    let mut records = notes::on_commit(worktree, commit)?;
+    let (id, tree) = (commit.to_string(), worktree.tree_of(commit)?.to_string());
+    records.retain(|record| {
+        record.is(Kind::Approval)
+            && record.str("commit") == id
+            && record.str("tree") == tree
+            && !record.str("by").is_empty()
+    });
+    Ok(records)
 }
 
 #[cfg(test)]
@@ -161,6 +177,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(by(&digest, "looks", two).as_deref(), Some("B <b@x>"));
+        let all = |contract: &str, commit| outcomes(&worktree, contract, commit).unwrap();
+        assert_eq!(all(&digest, two), BTreeSet::from(["looks".to_owned()]));
+        assert!(all(&digest, one).is_empty() && all(&"e".repeat(64), two).is_empty());
         give(&worktree, What::Commit, two, None, "C <c@x>").unwrap();
         assert_eq!(of_commit(&worktree, two).unwrap().unwrap().by, "C <c@x>");
         assert_eq!(of_commit(&worktree, one).unwrap(), None);

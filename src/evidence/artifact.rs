@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::text;
 
 /// Bytes of an artifact, unless the operator says otherwise.
+#[cfg(test)]
 pub(crate) const LIMIT: u64 = 1 << 20;
 /// How often a file that changes while it is read is read again.
 const READ_AGAIN: usize = 3;

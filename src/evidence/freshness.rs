@@ -61,15 +61,15 @@ pub(crate) struct Facts<'a> {
     pub sealed: &'a dyn Fn(&str) -> Vec<Sealed>,
     /// The trees under which these bytes were seen before, oldest first.
     pub seen: &'a dyn Fn(&str) -> Vec<Oid>,
-    /// Were these bytes a tracked file of the base?
-    pub inherited: &'a dyn Fn(&[u8]) -> bool,
+    /// Were the bytes with this SHA-256 a tracked file of the base?
+    pub inherited: &'a dyn Fn(&str) -> bool,
     pub named: &'a dyn Fn(&str) -> Named,
 }
 
 impl Facts<'_> {
     /// The grade of one outcome of `verify.json`.
     pub(crate) fn outcome(&self, file: &Good<Verify>, outcome: &Outcome) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256, &outcome.id) {
+        if let Some(known) = self.by_its_bytes(&file.sha256, &outcome.id) {
             return known;
         }
         if let Some(stamp) = &file.value.stamp {
@@ -80,15 +80,15 @@ impl Facts<'_> {
 
     /// The grade of one entry of `dod.json`: by its own time, else the file's.
     pub(crate) fn proof(&self, file: &Good<Dod>, proof: &Proof) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.bytes, &file.sha256, &proof.id) {
+        if let Some(known) = self.by_its_bytes(&file.sha256, &proof.id) {
             return known;
         }
         self.dated(proof.at.as_deref(), file.mtime)
     }
 
     /// What the bytes alone tell of the entry called `id`.
-    fn by_its_bytes(&self, bytes: &[u8], sha256: &str, id: &str) -> Option<Grade> {
-        if (self.inherited)(bytes) {
+    fn by_its_bytes(&self, sha256: &str, id: &str) -> Option<Grade> {
+        if (self.inherited)(sha256) {
             return Some(Grade::Stale(Stale::Inherited));
         }
         let seals = (self.sealed)(sha256);

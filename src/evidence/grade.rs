@@ -96,7 +96,9 @@ impl Stale {
             Self::ShortId => "names an abbreviated id",
             Self::FutureClock => "dated in the future",
             Self::Inherited => "came with the base",
-            Self::Replayed => "seen before, on another tree",
+            Self::Replayed => {
+                "seen before, on another tree; with a time, `ranAt`, no two runs write the same"
+            }
             Self::WrongContract => "made for another contract",
             Self::Dirty => "made in a worktree with changes that are not delivered",
         }

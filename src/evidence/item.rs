@@ -13,11 +13,10 @@ use crate::text;
 /// How a path differs between the merge base and the delivered commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
+    /// A file that moved is added under its new name, and deleted under its old one.
     Added,
     Modified,
     Deleted,
-    /// Listed under its new name.
-    Renamed,
 }
 
 /// Names in a line of evidence before the rest is counted.
@@ -156,7 +155,7 @@ fn names<'p>(mut paths: impl ExactSizeIterator<Item = &'p [u8]>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Change::{Added, Deleted, Modified, Renamed};
+    use super::Change::{Added, Deleted, Modified};
     use super::*;
     use crate::evidence::contract::Body;
 
@@ -204,7 +203,7 @@ mod tests {
     #[test]
     fn a_file_is_changed_by_adding_editing_or_renaming_not_by_deleting() {
         let item = file_changed_item(Some("docs/**"), &[]);
-        for change in [Added, Modified, Renamed] {
+        for change in [Added, Modified] {
             assert_eq!(
                 over(&item, &[("docs/a.md", change, None), ("b", Added, None)]),
                 proven("changed: docs/a.md")
@@ -220,7 +219,7 @@ mod tests {
         );
         // A file renamed out of the folder is listed elsewhere.
         assert_eq!(
-            over(&item, &[("old/a.md", Renamed, None)]),
+            over(&item, &[("old/a.md", Added, None)]),
             failed("no changed file matches")
         );
         assert_eq!(over(&item, &[]), failed("no changed file matches"));
@@ -255,7 +254,7 @@ mod tests {
                 &item,
                 &[
                     ("src/a.rs", Modified, Some(b"fn a() {}\n")),
-                    ("src/b.rs", Renamed, Some(b"\xff\0dbg!(1)")),
+                    ("src/b.rs", Added, Some(b"\xff\0dbg!(1)")),
                     ("src/gone.rs", Deleted, None),
                     ("notes.md", Added, Some(b"dbg!(x)")),
                 ]

@@ -11,6 +11,7 @@ pub(crate) mod freshness;
 pub(crate) mod grade;
 pub(crate) mod item;
 mod json;
+mod known;
 pub(crate) mod markdown;
 pub(crate) mod plan;
 pub(crate) mod seal;

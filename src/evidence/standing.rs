@@ -13,9 +13,10 @@ use super::artifact::{Artifact, Described, Reader, State};
 use super::assess::{self, Assessment, Case, Decided, Item, Verdict};
 use super::contract::{CheckKind, Frozen, Outcome};
 use super::dod::{self, Dod, List, Proof};
-use super::freshness::{self, Facts, Named, Place, Sealed};
+use super::freshness::{self, Facts, Named, Place};
 use super::grade::Grade;
 use super::item::{self, Change};
+use super::known::Known;
 use super::plan::{self, Plan};
 use super::seal::{self, Kept, Loose};
 use super::verify::{self, Status, Verify};
@@ -296,18 +297,10 @@ impl Subject<'_> {
     }
 
     fn attested(&self) -> Result<BTreeSet<String>> {
-        let mut attested = BTreeSet::new();
-        let (Some(frozen), Some(head)) = (self.frozen, self.head) else {
-            return Ok(attested);
-        };
-        for outcome in self.outcomes() {
-            if outcome.check.kind == CheckKind::Manual
-                && approval::of_outcome(self.worktree, &frozen.digest, &outcome.id, head)?.is_some()
-            {
-                attested.insert(outcome.id.clone());
-            }
+        match (self.frozen, self.head) {
+            (Some(frozen), Some(head)) => approval::outcomes(self.worktree, &frozen.digest, head),
+            _ => Ok(BTreeSet::new()),
         }
-        Ok(attested)
     }
 }
 
@@ -375,24 +368,14 @@ fn graded(
     dod_path: &str,
     attested: &BTreeSet<String>,
 ) -> Result<Assessment> {
-    let seals = seal::seals(subject.records);
-    let sealed = |sha256: &str| -> Vec<Sealed> {
-        let ours = seals.iter().filter(|seal| seal.sha256 == sha256);
-        ours.map(|seal| Sealed {
-            tree: seal.tree,
-            contract: seal.contract.clone(),
-            answers: seal.outcomes.clone(),
-            claim: seal.run.is_some(),
-        })
-        .collect()
-    };
-    let inherited = |bytes: &[u8]| {
-        let Some(base) = subject.base else {
-            return false;
-        };
-        [verify::PATH, dod_path].iter().any(|path| {
-            matches!(subject.worktree.blob_at(base, path), Ok(Some(there)) if there == bytes)
-        })
+    // Once for each file, not for each of its entries.
+    let verify = Known::of(subject, &files.verify, dod_path);
+    let dod = Known::of(subject, &files.dod, dod_path);
+    let known = |sha256: &str| {
+        [&verify, &dod]
+            .into_iter()
+            .flatten()
+            .find(|known| known.sha256 == sha256)
     };
     let facts = Facts {
         tree: subject.tree,
@@ -403,9 +386,17 @@ fn graded(
         place,
         now: SystemTime::now(),
         contract: subject.contract(),
-        sealed: &sealed,
-        seen: &|sha256| seal::first_seen(subject.records, sha256),
-        inherited: &inherited,
+        sealed: &|sha256| {
+            known(sha256)
+                .map(|known| known.seals.clone())
+                .unwrap_or_default()
+        },
+        seen: &|sha256| {
+            known(sha256)
+                .map(|known| known.seen.clone())
+                .unwrap_or_default()
+        },
+        inherited: &|sha256| known(sha256).is_some_and(|known| known.inherited),
         named: &|id| named(subject.worktree, id),
     };
     let stale = Grade::Stale(super::grade::Stale::Older);

@@ -46,7 +46,7 @@ impl Table<'_> {
                 row.name(),
                 clean(&row.description)
             );
-            lines.push((tone, cut_columns(&head, width)));
+            lines.push((tone, cut_columns(head.trim_end(), width)));
             if row.verdict != Verdict::Proven || row.conflict {
                 lines.extend(wrapped(&reason(row), width));
             }

@@ -1,5 +1,6 @@
 //! What a branch was cut from, and where it left that. By gix alone, so that it may be asked inside a run too.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
@@ -17,8 +18,8 @@ impl Worktree {
             }
         }
         let default = self.remote_default()?;
-        let name = |full: &str| full.rsplit('/').next().unwrap_or_default().to_owned();
-        if default.as_deref().is_some_and(|full| name(full) == branch) {
+        let name = |full: &str| full.split_once('/').map(|(_, name)| name.to_owned());
+        if default.as_deref().and_then(name).as_deref() == Some(branch) {
             return Ok(None);
         }
         let usual = ["main", "master"].map(str::to_owned);
@@ -51,6 +52,31 @@ impl Worktree {
             }
         }
         Ok(None)
+    }
+
+    /// The short names of the branches, here and of remotes, whose tip is `commit`: each once, sorted. `origin/x` is `x`.
+    pub(crate) fn branches_at(&self, commit: Oid) -> Result<BTreeSet<String>> {
+        let repo = self.repo()?;
+        let remotes = repo.remote_names();
+        let mut names = BTreeSet::new();
+        let all = repo.references().context("listing branches")?;
+        let branches = all.local_branches()?.chain(all.remote_branches()?);
+        for reference in branches.filter_map(std::result::Result::ok) {
+            // A symbolic one (`origin/HEAD`) is no branch of its own.
+            if reference.target().try_id() != Some(&commit) {
+                continue;
+            }
+            let full = reference.name().as_bstr().to_string();
+            let short = match full.strip_prefix("refs/remotes/") {
+                None => full.strip_prefix("refs/heads/"),
+                Some(rest) => remotes.iter().find_map(|remote| {
+                    let rest = rest.strip_prefix(&remote.to_string())?;
+                    rest.strip_prefix('/')
+                }),
+            };
+            names.extend(short.map(str::to_owned));
+        }
+        Ok(names)
     }
 
     /// The newest commit that both have; `None` for unrelated histories.
@@ -224,5 +250,16 @@ mod tests {
         assert_eq!(clone.branch_tip("no such..name").unwrap(), None);
         let head = clone.head().unwrap().unwrap();
         assert_eq!(clone.merge_base(head, head).unwrap(), Some(head));
+        let at: Vec<String> = clone.branches_at(head).unwrap().into_iter().collect();
+        assert_eq!(at, ["trunk"]);
+        repo.git(["-C", root, "branch", "arkaint/x"]);
+        let at: Vec<String> = clone.branches_at(head).unwrap().into_iter().collect();
+        assert_eq!(at, ["arkaint/x", "trunk"]);
+        assert!(
+            clone
+                .branches_at(clone.tree_of(head).unwrap())
+                .unwrap()
+                .is_empty()
+        );
     }
 }

@@ -18,6 +18,7 @@ mod renames;
 mod settings;
 pub(crate) mod state;
 mod tree_diff;
+mod unclean;
 mod worktrees;
 
 use std::cell::OnceCell;

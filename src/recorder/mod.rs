@@ -3,10 +3,6 @@
 
 mod claim;
 mod content;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the caller is on its way: deliver")
-)]
 pub(crate) mod rerun;
 mod run;
 pub(crate) mod verify;
