@@ -97,10 +97,10 @@ fn freeze(
     ui.say(
         Tone::Good,
         format!(
-            "contract {} is open for {branch}: {} outcomes, {} items of the project, read at {}{}",
+            "contract {} is open for {branch}: {}, {} of the project, read at {}{}",
             short(&frozen.digest),
-            frozen.contract.body.outcomes.len(),
-            frozen.contract.project.len(),
+            text::counted(frozen.contract.body.outcomes.len(), "outcome"),
+            text::counted(frozen.contract.project.len(), "item"),
             start.to_hex_with_len(12),
             replaces
                 .as_deref()
