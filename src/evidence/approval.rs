@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::contract::Frozen;
+use super::seal;
 use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes};
 
@@ -18,7 +19,7 @@ pub(crate) enum What<'a> {
     Commit,
     /// A manual outcome, seen on the commit.
     Outcome(&'a str),
-    /// The text of a plan, by the SHA-256 of its bytes, for the work that the contract is about.
+    /// The text of a plan, for the work that the contract is about. The ledger keeps it, so that whoever works next is told.
     Plan(&'a str),
 }
 
@@ -31,6 +32,8 @@ pub(crate) struct Approval {
     pub at: String,
     /// For a plan: the SHA-256 of its text.
     pub plan: Option<String>,
+    /// For a plan: the object that holds its text.
+    pub blob: Option<String>,
 }
 
 impl What<'_> {
@@ -58,12 +61,27 @@ pub(crate) fn give(
     let mut fields = json!({
         "what": what.name(), "commit": commit.to_string(), "tree": tree.to_string(), "contract": contract, "by": by,
     });
+    let mut kept = Vec::new();
     match what {
         What::Commit => {}
         What::Outcome(id) => fields["outcome"] = id.into(),
-        What::Plan(sha256) => fields["plan"] = sha256.into(),
+        What::Plan(text) => {
+            let blob = notes::store(worktree, text.as_bytes())?;
+            fields["plan"] = seal::digest(text.as_bytes()).into();
+            fields["blob"] = blob.to_string().into();
+            kept.push(blob);
+        }
     }
-    notes::append(worktree, commit, &[Record::new(Kind::Approval, fields)])
+    let record = Record::new(Kind::Approval, fields);
+    notes::append_keeping(worktree, commit, &[record], &kept)
+}
+
+/// The text of an approved plan; `None` where it is not here, or is not what was approved.
+pub(crate) fn text_of_plan(worktree: &Worktree, approval: &Approval) -> Option<String> {
+    let blob = Oid::from_hex(approval.blob.as_ref()?.as_bytes()).ok()?;
+    let bytes = notes::stored(worktree, blob).ok()??;
+    let same = Some(seal::digest(&bytes)) == approval.plan;
+    same.then(|| String::from_utf8(bytes).ok()).flatten()
 }
 
 /// The newest approval of exactly `commit`, whatever the contract.
@@ -108,13 +126,14 @@ fn newest(
 ) -> Result<Option<Approval>> {
     let records = holding(worktree, commit)?;
     let newest = records.iter().rev().find(|record| wanted(record));
-    Ok(newest.map(|record| Approval {
-        by: record.str("by").to_owned(),
-        at: record.at().to_owned(),
-        plan: record
-            .get("plan")
-            .and_then(|plan| plan.as_str())
-            .map(str::to_owned),
+    Ok(newest.map(|record| {
+        let text = |key: &str| Some(record.str(key).to_owned()).filter(|text| !text.is_empty());
+        Approval {
+            by: record.str("by").to_owned(),
+            at: record.at().to_owned(),
+            plan: text("plan"),
+            blob: text("blob"),
+        }
     }))
 }
 
@@ -207,5 +226,29 @@ mod tests {
             notes::append(&worktree, two, &[record]).unwrap();
             assert_eq!(of_commit(&worktree, two).unwrap(), None, "{key}");
         }
+    }
+
+    #[test]
+    fn the_text_of_a_plan_is_kept_and_is_what_was_approved() {
+        let repo = Repo::new();
+        repo.git(["commit", "-q", "--allow-empty", "-m", "one"]);
+        let worktree = repo.worktree();
+        let one = worktree.head().unwrap().unwrap();
+        let digest = "d".repeat(64);
+        give(
+            &worktree,
+            What::Plan("first this\n"),
+            one,
+            Some(&digest),
+            "A <a@x>",
+        )
+        .unwrap();
+        let plan = || newest(&worktree, one, |record| record.str("what") == "plan");
+        let mut approval = plan().unwrap().unwrap();
+        repo.git(["gc", "-q", "--prune=now"]);
+        let text = |approval: &Approval| text_of_plan(&repo.worktree(), approval);
+        assert_eq!(text(&approval).as_deref(), Some("first this\n"));
+        approval.plan = Some("e".repeat(64));
+        assert_eq!(text(&approval), None);
     }
 }
