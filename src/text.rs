@@ -77,6 +77,12 @@ fn floor_char(text: &str, mut at: usize) -> usize {
     at
 }
 
+/// `1 item`, `2 items`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{s}")
+}
+
 /// `12.3 KiB`, `640 B`: a size in bytes for people.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     let mut value = bytes as f64;

@@ -20,6 +20,7 @@ use crate::gate::{self, Lock};
 use crate::git::named::{Named, SHORTEST};
 use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes};
+use crate::secret;
 use crate::text;
 use crate::ui::{Tone, Ui};
 use row::Row;
@@ -97,10 +98,10 @@ fn freeze(
     ui.say(
         Tone::Good,
         format!(
-            "contract {} is open for {branch}: {} outcomes, {} items of the project, read at {}{}",
+            "contract {} is open for {branch}: {}, {} of the project, read at {}{}",
             short(&frozen.digest),
-            frozen.contract.body.outcomes.len(),
-            frozen.contract.project.len(),
+            text::counted(frozen.contract.body.outcomes.len(), "outcome"),
+            text::counted(frozen.contract.project.len(), "item"),
             start.to_hex_with_len(12),
             replaces
                 .as_deref()
@@ -308,17 +309,30 @@ fn head_lines(frozen: &Frozen, ui: &Ui) {
 
 fn approve_plan(worktree: &Worktree, file: &Path, by: &str, ui: &Ui) -> Result<Exit> {
     let bytes = read(file)?;
-    if std::str::from_utf8(&bytes).map_or(true, |text| text.trim().is_empty()) {
+    let plan = match std::str::from_utf8(&bytes) {
+        Ok(plan) if !plan.trim().is_empty() => plan,
+        _ => {
+            return Err(Refusal::new(
+                format!("{} is no text: there is nothing to approve", file.display()),
+                "git arkaint contract approve-plan .ak-loop/plan.md",
+            )
+            .into());
+        }
+    };
+    if secret::redact(plan) != plan {
         return Err(Refusal::new(
-            format!("{} is no text: there is nothing to approve", file.display()),
-            "git arkaint contract approve-plan .ak-loop/plan.md",
+            format!(
+                "{} holds a secret, and the ledger would keep it",
+                file.display()
+            ),
+            "take it out, then approve the rest",
         )
         .into());
     }
     let frozen = needed(worktree)?;
     let sha256 = text::hex(&Sha256::digest(&bytes));
     let _lock = Lock::take(worktree)?;
-    let what = What::Plan(&sha256);
+    let what = What::Plan(plan);
     let base = frozen.contract.base;
     approval::give(worktree, what, base, Some(&frozen.digest), by)?;
     ui.say(

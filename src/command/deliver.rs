@@ -101,7 +101,10 @@ fn all(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> {
     if dispatches.is_empty() {
         ui.say(Tone::Plain, "the ledger knows no dispatch");
     }
-    for dispatch in &dispatches {
+    for (number, dispatch) in dispatches.iter().enumerate() {
+        if number > 0 && !ui.is_json() {
+            ui.out("");
+        }
         let head = json!({"dispatch": dispatch.id, "state": dispatch.word(), "task": dispatch.task, "branch": dispatch.branch, "plan": dispatch.plan});
         let left = left_out(worktree, dispatch)?;
         let mut value = if let Some((why, exit)) = left {
@@ -217,7 +220,7 @@ fn one(
             ),
         );
     }
-    say_stop(&judged, args.merge, ui);
+    say_stop(&delivery, &judged, args.merge, ui)?;
     Ok(Done {
         exit: judged.exit(),
         json,
@@ -240,9 +243,15 @@ fn print(delivery: &Delivery<'_>, judged: &Judged, ui: &Ui) {
         ),
     );
     let width = ui::width();
-    if let Some(standing) = judged.standing.as_ref().filter(|s| s.asked) {
+    let says_something = |standing: &&Standing| {
+        let found = &standing.assessment;
+        !(found.rows.is_empty() && found.warnings.is_empty() && found.unmatched.is_empty())
+    };
+    if let Some(standing) = judged.standing.as_ref().filter(says_something) {
+        ui.out("");
         table(delivery, standing, width, ui);
     }
+    ui.out("");
     for gate in &judged.gates {
         let tone = match gate.answer {
             Answer::Open => Tone::Good,
@@ -277,12 +286,20 @@ fn table(delivery: &Delivery<'_>, standing: &Standing, width: usize, ui: &Ui) {
 }
 
 /// The answer: one line, and the command that helps.
-fn say_stop(judged: &Judged, merge: bool, ui: &Ui) {
+fn say_stop(delivery: &Delivery<'_>, judged: &Judged, merge: bool, ui: &Ui) -> Result<()> {
     let Some(stop) = judged.stop() else {
         if !merge {
-            ui.say(Tone::Good, "the gate is open: git arkaint deliver --merge");
+            let here = delivery.worktree.branch()? == delivery.branch;
+            let branch = delivery.branch.as_ref().filter(|_| !here);
+            let word = branch.map_or(String::new(), |branch| format!(" {branch}"));
+            ui.say(
+                Tone::Good,
+                text::visible_line(&format!(
+                    "the gate is open: git arkaint deliver{word} --merge"
+                )),
+            );
         }
-        return;
+        return Ok(());
     };
     let what = match stop.answer {
         Answer::Closed => "the gate is closed",
@@ -309,4 +326,5 @@ fn say_stop(judged: &Judged, merge: bool, ui: &Ui) {
         "",
     );
     ui.error(&refusal.cause, &hints);
+    Ok(())
 }

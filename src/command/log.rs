@@ -125,13 +125,16 @@ fn line(record: &Record) -> String {
             first_of(record, &["line", "branch", "task"])
         ),
         "contract" => {
-            let count = |key: &str| record.get(key).and_then(Value::as_u64).unwrap_or(0);
+            let count = |key: &str, one: &str| {
+                let number = record.get(key).and_then(Value::as_u64).unwrap_or(0);
+                text::counted(usize::try_from(number).unwrap_or(usize::MAX), one)
+            };
             format!(
-                "{} for {}: {} outcomes, {} items of the project {}",
+                "{} for {}: {}, {} of the project {}",
                 short("digest"),
                 record.str("branch"),
-                count("outcomes"),
-                count("items"),
+                count("outcomes", "outcome"),
+                count("items", "item"),
                 record.str("task")
             )
         }

@@ -170,15 +170,19 @@ fn show(facts: &Value, ui: &Ui) {
             format!("{step}: the next checkpoint, cycle or rollback settles it"),
         );
     }
+    let count = |key: &str, one: &str| {
+        let number = facts["contract"][key].as_u64().unwrap_or(0);
+        text::counted(usize::try_from(number).unwrap_or(usize::MAX), one)
+    };
     match (&facts["contract"]["digest"], &facts["contract"]["fault"]) {
         (_, Value::String(fault)) => row("contract", fault.clone()),
         (Value::String(digest), _) => row(
             "contract",
             format!(
-                "{}: {} outcomes, {} items of the project",
+                "{}: {}, {} of the project",
                 &digest[..12],
-                facts["contract"]["outcomes"],
-                facts["contract"]["items"]
+                count("outcomes", "outcome"),
+                count("items", "item")
             ),
         ),
         _ => {}

@@ -23,7 +23,8 @@ pub(crate) struct Proof {
     /// Where the work left the branch that it will be judged against.
     base: Option<Oid>,
     dispatched: bool,
-    planned: bool,
+    /// The text of the approved plan; empty where it is not here.
+    plan: Option<String>,
 }
 
 /// Whose files lie in `.ak-loop/`.
@@ -63,15 +64,16 @@ pub(crate) fn asked(
         Some(frozen) => Some(frozen.contract.base),
         None => fork(worktree, config, branch)?,
     };
-    let planned = match &frozen {
-        Some(frozen) => approval::of_plan(worktree, frozen)?.is_some(),
-        None => false,
+    let plan = match &frozen {
+        Some(frozen) => approval::of_plan(worktree, frozen)?
+            .map(|approval| approval::text_of_plan(worktree, &approval).unwrap_or_default()),
+        None => None,
     };
     Ok(Some(Proof {
         frozen,
         base,
         dispatched,
-        planned,
+        plan,
     }))
 }
 
@@ -122,7 +124,7 @@ impl Proof {
                 .as_ref()
                 .map_or(&config.dod, |frozen| &frozen.contract.project),
             dod_path: &dod_path,
-            planned: self.planned,
+            plan: self.plan.as_deref(),
         })
     }
 

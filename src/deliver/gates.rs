@@ -250,7 +250,7 @@ fn place(delivery: &Delivery<'_>) -> Result<Gate> {
     if !dirty.is_empty() {
         return Ok(Gate {
             hint: Some(
-                "git arkaint checkpoint (then that commit is delivered), or git restore it"
+                "git arkaint checkpoint (then that commit is delivered), or git restore what is not meant"
                     .to_owned(),
             ),
             ..gate(
@@ -457,7 +457,10 @@ fn lists(standing: &Standing) -> Gate {
         Overall::Complete => gate(
             name,
             Answer::Open,
-            format!("all {} are proven", assessment.rows.len()),
+            match assessment.rows.len() {
+                1 => "the one item is proven".to_owned(),
+                count => format!("all {count} are proven"),
+            },
         ),
         Overall::Incomplete => {
             let mut parts = Vec::new();
@@ -536,3 +539,6 @@ fn few(names: &[String]) -> String {
         more => format!("{shown} and {more} more"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -275,7 +275,7 @@ fn folder(
     let place = worktree
         .worktrees()?
         .into_iter()
-        .find(|there| there.head == Some(head) && there.branch == full);
+        .find(|there| there.head == Some(head) && there.branch == full && there.root.is_dir());
     Ok((place.map(|there| there.root), None))
 }
 

@@ -10,6 +10,7 @@ use super::gates::{self, Answer, Judged};
 use super::subject::Delivery;
 use crate::evidence::standing;
 use crate::evidence::table::Table;
+use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes, page};
 use crate::text;
 
@@ -148,7 +149,7 @@ pub(crate) fn keep(delivery: &Delivery<'_>, judged: &Judged) -> Result<()> {
     let record = Record::new(Kind::Verdict, fields);
     let before = notes::on_commit(delivery.worktree, delivery.head)?;
     let newest = before.iter().rev().find(|r| r.is(Kind::Verdict));
-    if !newest.is_some_and(|newest| same(newest, &record)) {
+    if !newest.is_some_and(|newest| same(delivery.worktree, newest, &record)) {
         notes::append(delivery.worktree, delivery.head, &[record])?;
     }
     page::put(
@@ -170,13 +171,25 @@ fn rows(standing: &standing::Standing) -> Vec<Value> {
 }
 
 /// The same but for when it was said.
-fn same(one: &Record, other: &Record) -> bool {
+fn same(worktree: &Worktree, kept: &Record, new: &Record) -> bool {
     let plain = |record: &Record| {
         let mut value = crate::secret::redact_json(&record.to_value());
         if let Value::Object(map) = &mut value {
             map.retain(|key, _| !matches!(key.as_str(), "at" | "id"));
+            for value in map.values_mut() {
+                if let Some(whole) = whole(worktree, value) {
+                    *value = whole;
+                }
+            }
         }
         value
     };
-    plain(one) == plain(other)
+    plain(kept) == plain(new)
+}
+
+/// What the ledger put into a blob, as it was too long for a line.
+fn whole(worktree: &Worktree, value: &Value) -> Option<Value> {
+    value.get("bytes")?;
+    let blob = Oid::from_hex(value.get("blob")?.as_str()?.as_bytes()).ok()?;
+    serde_json::from_slice(&notes::stored(worktree, blob).ok()??).ok()
 }

@@ -360,7 +360,7 @@ fn show_end(slug: &str, state: State, line: &str, path: &str, branch: &str, ui: 
     );
     let next = match state {
         State::Killed | State::Interrupted => "git arkaint dispatch --resume".to_owned(),
-        State::Done => format!("git -C '{path}' log --stat {branch}"),
+        State::Done => format!("git arkaint deliver {branch}"),
         _ => format!("git -C '{path}' arkaint explain"),
     };
     ui.say(Tone::Plain, format!("  branch    {branch}"));

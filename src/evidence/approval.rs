@@ -2,10 +2,13 @@
 //! a plan. It holds for that commit and that contract alone: another commit, however alike, needs another word. It is an attestation, not a
 //! secret: who can write the repository can write it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::json;
 
 use super::contract::Frozen;
+use super::seal;
 use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes};
 
@@ -16,7 +19,7 @@ pub(crate) enum What<'a> {
     Commit,
     /// A manual outcome, seen on the commit.
     Outcome(&'a str),
-    /// The text of a plan, by the SHA-256 of its bytes, for the work that the contract is about.
+    /// The text of a plan, for the work that the contract is about. The ledger keeps it, so that whoever works next is told.
     Plan(&'a str),
 }
 
@@ -29,6 +32,8 @@ pub(crate) struct Approval {
     pub at: String,
     /// For a plan: the SHA-256 of its text.
     pub plan: Option<String>,
+    /// For a plan: the object that holds its text.
+    pub blob: Option<String>,
 }
 
 impl What<'_> {
@@ -56,12 +61,27 @@ pub(crate) fn give(
     let mut fields = json!({
         "what": what.name(), "commit": commit.to_string(), "tree": tree.to_string(), "contract": contract, "by": by,
     });
+    let mut kept = Vec::new();
     match what {
         What::Commit => {}
         What::Outcome(id) => fields["outcome"] = id.into(),
-        What::Plan(sha256) => fields["plan"] = sha256.into(),
+        What::Plan(text) => {
+            let blob = notes::store(worktree, text.as_bytes())?;
+            fields["plan"] = seal::digest(text.as_bytes()).into();
+            fields["blob"] = blob.to_string().into();
+            kept.push(blob);
+        }
     }
-    notes::append(worktree, commit, &[Record::new(Kind::Approval, fields)])
+    let record = Record::new(Kind::Approval, fields);
+    notes::append_keeping(worktree, commit, &[record], &kept)
+}
+
+/// The text of an approved plan; `None` where it is not here, or is not what was approved.
+pub(crate) fn text_of_plan(worktree: &Worktree, approval: &Approval) -> Option<String> {
+    let blob = Oid::from_hex(approval.blob.as_ref()?.as_bytes()).ok()?;
+    let bytes = notes::stored(worktree, blob).ok()??;
+    let same = Some(seal::digest(&bytes)) == approval.plan;
+    same.then(|| String::from_utf8(bytes).ok()).flatten()
 }
 
 /// The newest approval of exactly `commit`, whatever the contract.
@@ -83,6 +103,15 @@ pub(crate) fn of_outcome(
     })
 }
 
+/// The outcomes of the contract `digest` that were attested on exactly `commit`: one look for all of them.
+pub(crate) fn outcomes(worktree: &Worktree, digest: &str, commit: Oid) -> Result<BTreeSet<String>> {
+    let holding = holding(worktree, commit)?.into_iter();
+    Ok(holding
+        .filter(|record| record.str("what") == "outcome" && record.str("contract") == digest)
+        .map(|record| record.str("outcome").to_owned())
+        .collect())
+}
+
 /// The newest plan that was approved for a contract: it hangs on the commit that the contract starts from.
 pub(crate) fn of_plan(worktree: &Worktree, frozen: &Frozen) -> Result<Option<Approval>> {
     newest(worktree, frozen.contract.base, |record| {
@@ -90,30 +119,36 @@ pub(crate) fn of_plan(worktree: &Worktree, frozen: &Frozen) -> Result<Option<App
     })
 }
 
-/// A record counts where it hangs on the commit that it names, with that commit's tree: one that was carried to another commit (by a rebase
-/// that copies notes) is about the old one.
 fn newest(
     worktree: &Worktree,
     commit: Oid,
     wanted: impl Fn(&Record) -> bool,
 ) -> Result<Option<Approval>> {
-    let records = notes::on_commit(worktree, commit)?;
+    let records = holding(worktree, commit)?;
+    let newest = records.iter().rev().find(|record| wanted(record));
+    Ok(newest.map(|record| {
+        let text = |key: &str| Some(record.str(key).to_owned()).filter(|text| !text.is_empty());
+        Approval {
+            by: record.str("by").to_owned(),
+            at: record.at().to_owned(),
+            plan: text("plan"),
+            blob: text("blob"),
+        }
+    }))
+}
+
+/// The approvals that count on `commit`, oldest first. A record counts where it hangs on the commit that it names, with that commit's tree: one
+/// that was carried to another commit (by a rebase that copies notes) is about the old one.
+fn holding(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>> {
+    let mut records = notes::on_commit(worktree, commit)?;
     let (id, tree) = (commit.to_string(), worktree.tree_of(commit)?.to_string());
-    let holds = |record: &&Record| {
+    records.retain(|record| {
         record.is(Kind::Approval)
             && record.str("commit") == id
             && record.str("tree") == tree
             && !record.str("by").is_empty()
-            && wanted(record)
-    };
-    Ok(records.iter().rev().find(holds).map(|record| Approval {
-        by: record.str("by").to_owned(),
-        at: record.at().to_owned(),
-        plan: record
-            .get("plan")
-            .and_then(|plan| plan.as_str())
-            .map(str::to_owned),
-    }))
+    });
+    Ok(records)
 }
 
 #[cfg(test)]
@@ -161,6 +196,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(by(&digest, "looks", two).as_deref(), Some("B <b@x>"));
+        let all = |contract: &str, commit| outcomes(&worktree, contract, commit).unwrap();
+        assert_eq!(all(&digest, two), BTreeSet::from(["looks".to_owned()]));
+        assert!(all(&digest, one).is_empty() && all(&"e".repeat(64), two).is_empty());
         give(&worktree, What::Commit, two, None, "C <c@x>").unwrap();
         assert_eq!(of_commit(&worktree, two).unwrap().unwrap().by, "C <c@x>");
         assert_eq!(of_commit(&worktree, one).unwrap(), None);
@@ -188,5 +226,29 @@ mod tests {
             notes::append(&worktree, two, &[record]).unwrap();
             assert_eq!(of_commit(&worktree, two).unwrap(), None, "{key}");
         }
+    }
+
+    #[test]
+    fn the_text_of_a_plan_is_kept_and_is_what_was_approved() {
+        let repo = Repo::new();
+        repo.git(["commit", "-q", "--allow-empty", "-m", "one"]);
+        let worktree = repo.worktree();
+        let one = worktree.head().unwrap().unwrap();
+        let digest = "d".repeat(64);
+        give(
+            &worktree,
+            What::Plan("first this\n"),
+            one,
+            Some(&digest),
+            "A <a@x>",
+        )
+        .unwrap();
+        let plan = || newest(&worktree, one, |record| record.str("what") == "plan");
+        let mut approval = plan().unwrap().unwrap();
+        repo.git(["gc", "-q", "--prune=now"]);
+        let text = |approval: &Approval| text_of_plan(&repo.worktree(), approval);
+        assert_eq!(text(&approval).as_deref(), Some("first this\n"));
+        approval.plan = Some("e".repeat(64));
+        assert_eq!(text(&approval), None);
     }
 }

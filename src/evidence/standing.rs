@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 
 use super::approval;
-use super::artifact::{Artifact, Described, Reader, State};
+use super::artifact::{Artifact, Broken, Described, Judged, Reader, State};
 use super::assess::{self, Assessment, Case, Decided, Item, Verdict};
 use super::contract::{CheckKind, Frozen, Outcome};
 use super::dod::{self, Dod, List, Proof};
@@ -18,7 +18,7 @@ use super::grade::Grade;
 use super::item::{self, Change};
 use super::known::Known;
 use super::plan::{self, Plan};
-use super::seal::{self, Kept, Loose};
+use super::seal::{self, Kept, KeptFile, Loose};
 use super::verify::{self, Status, Verify};
 use crate::config::{Binding, CommandLine, Config, TestCommand};
 use crate::git::{Oid, Worktree};
@@ -128,21 +128,12 @@ impl Files {
     }
 
     fn kept(worktree: &Worktree, kept: &Kept, dod_path: &str) -> Self {
-        let file = |path: &str| {
-            let file = kept.files.iter().find(|file| file.path == path)?;
-            Some((seal::read(worktree, file)?, file.mtime))
-        };
+        let file = |path: &str| kept.files.iter().find(|file| file.path == path);
         Self {
             found: Found::Ledger,
-            verify: file(verify::PATH).map_or(Artifact::Absent, |(bytes, mtime)| {
-                Artifact::of(bytes, mtime, verify::judge)
-            }),
-            dod: file(dod_path).map_or(Artifact::Absent, |(bytes, mtime)| {
-                Artifact::of(bytes, mtime, dod::judge)
-            }),
-            plan: file(plan::PATH).map_or(Artifact::Absent, |(bytes, mtime)| {
-                Artifact::of(bytes, mtime, plan::judge)
-            }),
+            verify: copy(worktree, file(verify::PATH), verify::judge),
+            dod: copy(worktree, file(dod_path), dod::judge),
+            plan: copy(worktree, file(plan::PATH), plan::judge),
             newest: kept.newest,
         }
     }
@@ -159,6 +150,29 @@ impl Files {
         [self.verify.state(), self.dod.state(), self.plan.state()]
             .iter()
             .all(|state| *state == State::Absent)
+    }
+}
+
+/// The ledger's copy of a file; one that was there and was not kept is not the same as one that nobody wrote.
+fn copy<T>(
+    worktree: &Worktree,
+    file: Option<&KeptFile>,
+    judge: impl FnOnce(&str) -> Judged<T>,
+) -> Artifact<T> {
+    let Some(file) = file else {
+        return Artifact::Absent;
+    };
+    match seal::read(worktree, file) {
+        Some(bytes) => Artifact::of(bytes, file.mtime, judge),
+        None => Artifact::Broken(Broken {
+            reason: match file.blob {
+                None => "it seems to hold a secret, so the ledger kept no copy".to_owned(),
+                Some(blob) => format!("the ledger's copy, blob {blob}, is not here"),
+            },
+            sha256: Some(file.sha256.clone()),
+            bytes: Some(file.bytes),
+            mtime: file.mtime,
+        }),
     }
 }
 
@@ -297,18 +311,10 @@ impl Subject<'_> {
     }
 
     fn attested(&self) -> Result<BTreeSet<String>> {
-        let mut attested = BTreeSet::new();
-        let (Some(frozen), Some(head)) = (self.frozen, self.head) else {
-            return Ok(attested);
-        };
-        for outcome in self.outcomes() {
-            if outcome.check.kind == CheckKind::Manual
-                && approval::of_outcome(self.worktree, &frozen.digest, &outcome.id, head)?.is_some()
-            {
-                attested.insert(outcome.id.clone());
-            }
+        match (self.frozen, self.head) {
+            (Some(frozen), Some(head)) => approval::outcomes(self.worktree, &frozen.digest, head),
+            _ => Ok(BTreeSet::new()),
         }
-        Ok(attested)
     }
 }
 

@@ -26,19 +26,41 @@ pub(super) fn is_ours(path: &[u8]) -> bool {
     })
 }
 
+/// Pathspecs that keep our folders, whatever they are, out of what is added. Patterns, though nothing else fits them: git 2.47 refuses a
+/// literal one for a path that is ignored, also where it excludes.
+fn not_ours() -> impl Iterator<Item = OsString> {
+    OURS.into_iter().flat_map(|name| {
+        let (start, end) = name.split_at(name.len() - 1);
+        ["", "/**"].map(|below| format!(":(exclude,top,glob){start}[{end}]{below}").into())
+    })
+}
+
+/// Is this a complaint of git's about something in our folders?
+fn about_ours(line: &str) -> bool {
+    let path = line.split_once('\'').map_or("", |(_, path)| path);
+    OURS.iter().any(|name| {
+        path.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
 /// Brings an index up to what is on disk: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
 /// repositories. `git` starts a call that names the index.
 ///
 /// # Errors
 /// When a file cannot be read: git would otherwise leave it out in silence.
 pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<Content> {
-    let add = |extra: &[OsString]| {
+    // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
+    let mut pathspecs: Vec<OsString> = vec!["--".into(), ".".into()];
+    pathspecs.extend(not_ours());
+    let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
-            .args(extra)
+            .args(pathspecs)
+            .env("GIT_LITERAL_PATHSPECS", "0")
             .output()
     };
     let mut nested = Vec::new();
-    let mut out = add(&[])?;
+    let mut out = add(&pathspecs)?;
     if out.code != Some(0) || out.stderr.contains("embedded git repository") {
         nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
         for path in links_without_module(git)? {
@@ -46,12 +68,14 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
                 nested.push(path);
             }
         }
-        let mut names = nested.join(&0);
-        names.push(0);
+        nested.retain(|path| !is_ours(path));
+        let names: Vec<u8> = nested
+            .iter()
+            .flat_map(|path| [path, &b"\0"[..]].concat())
+            .collect();
         git(&["update-index", "--force-remove", "-z", "--stdin"])
             .stdin(names)
             .run()?;
-        let mut pathspecs: Vec<OsString> = vec!["--".into(), ".".into()];
         pathspecs.extend(nested.iter().map(|path| exclude_pathspec(path)));
         out = add(&pathspecs)?;
     }
@@ -61,7 +85,7 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
     if let Some(line) = out
         .stderr
         .lines()
-        .find(|l| l.contains("could not open") || l.contains("unable to"))
+        .find(|l| (l.contains("could not open") || l.contains("unable to")) && !about_ours(l))
     {
         bail!("{line}");
     }
@@ -73,7 +97,8 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
     })
 }
 
-/// The same tree with our folders as HEAD has them (as a rule: not at all). The index follows.
+/// The same tree with our folders as HEAD has them (as a rule: not at all), where the index that it began from had something there. The
+/// index follows; what is on disk there is not asked.
 fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -> Result<Oid> {
     let repo = worktree.repo()?;
     let staged = repo.find_tree(tree)?;
@@ -98,7 +123,9 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
         };
     }
     let clean = editor.write()?.detach();
-    git(&["read-tree", "-m"]).arg(clean.to_string()).run()?;
+    git(&["read-tree", "-m", "-i"])
+        .arg(clean.to_string())
+        .run()?;
     Ok(clean)
 }
 
@@ -158,4 +185,92 @@ fn links_without_module(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
         })
         .filter(|path| !known.contains(&path.as_slice()))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::git::fixture::Repo;
+
+    /// Ends the writing also where looking fails.
+    struct Stop<'a>(&'a AtomicBool);
+
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The worker's folder, made, filled and removed over and over while `look` looks.
+    fn meanwhile(repo: &Repo, look: impl FnOnce()) {
+        let folder = repo.root().join(".ak-loop");
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 0_u32.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    if turn.is_multiple_of(3) {
+                        fs::remove_dir_all(&folder).ok();
+                        fs::create_dir(&folder).unwrap();
+                        fs::create_dir(folder.join("hitl")).unwrap();
+                    }
+                    fs::write(folder.join("new"), format!("{turn}")).unwrap();
+                    fs::rename(folder.join("new"), folder.join("verify.json")).unwrap();
+                }
+            });
+            let _stop = Stop(&stop);
+            look();
+        });
+    }
+
+    #[test]
+    fn what_is_written_in_our_folders_meanwhile_is_neither_content_nor_trouble() {
+        for tracked in [false, true] {
+            let repo = Repo::new();
+            fs::write(repo.root().join("a"), "a").unwrap();
+            if tracked {
+                fs::create_dir(repo.root().join(".ak-loop")).unwrap();
+                fs::write(repo.root().join(".ak-loop/verify.json"), "{}").unwrap();
+            }
+            repo.git(["add", "-A"]);
+            repo.git(["commit", "-q", "-m", "start"]);
+            if tracked {
+                // What the user's index holds of it is not content either.
+                fs::write(repo.root().join(".ak-loop/verify.json"), "{ }").unwrap();
+                fs::write(repo.root().join(".ak-loop/more"), "").unwrap();
+                repo.git(["add", "-A"]);
+            }
+            let worktree = repo.worktree();
+            let head = worktree.tree_of(worktree.head().unwrap().unwrap()).unwrap();
+            let index = repo.root().join("../index");
+            meanwhile(&repo, || {
+                for _ in 0..40 {
+                    fs::remove_file(&index).ok();
+                    worktree.git().seed(&index).unwrap();
+                    let content = worktree.git().content_tree(&index).unwrap();
+                    assert_eq!((content.tree, content.nested), (head, Vec::new()));
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn only_our_own_folders_may_be_unreadable() {
+        for (name, ours) in [
+            (".ak-loop/", true),
+            (".arkaint/packet.md", true),
+            (".ak-loop", false),
+            (".ak-loop'x/", false),
+            ("a/.ak-loop/", false),
+            ("x'.ak-loop/", false),
+        ] {
+            let line = format!("warning: could not open directory '{name}': Permission denied");
+            assert_eq!(about_ours(&line), ours, "{name}");
+        }
+    }
 }

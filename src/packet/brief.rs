@@ -10,7 +10,7 @@ use crate::evidence::standing::Standing;
 use crate::evidence::{dod, plan, verify};
 use crate::text;
 
-/// Bytes of the worker's plan in the evidence layer.
+/// Bytes of a plan, the approved one in the brief and the worker's in the evidence layer.
 const PLAN: usize = 4 << 10;
 
 /// What is asked: the project's items, and the contract where one is open.
@@ -19,8 +19,8 @@ pub(crate) struct Asked<'a> {
     pub project: &'a [Dod],
     /// Where `dod.json` lies.
     pub dod_path: &'a str,
-    /// A plan was approved.
-    pub planned: bool,
+    /// The plan that a person approved; empty where its text is not here.
+    pub plan: Option<&'a str>,
 }
 
 /// The brief: which files to leave, in which shape, and what they must prove. The part that is the same for every task comes first.
@@ -45,7 +45,7 @@ pub(crate) fn brief(asked: &Asked<'_>) -> String {
             text::visible_line(asked.dod_path)
         );
     }
-    if asked.planned {
+    if asked.plan.is_some() {
         let _ = writeln!(
             out,
             "- `{}`: the plan that you followed, and where and why it departs from the approved one. It is required.",
@@ -69,6 +69,17 @@ pub(crate) fn brief(asked: &Asked<'_>) -> String {
     }
     if let Some(frozen) = asked.frozen {
         contract(&mut out, frozen);
+    }
+    if let Some(plan) = asked.plan.filter(|plan| !plan.trim().is_empty()) {
+        let (kept, left_out) = text::cut_on_line(plan.trim(), PLAN);
+        let _ = writeln!(
+            out,
+            "\nThe plan that was approved. Follow it, or say in {} where you did not and why:\n\n{kept}",
+            plan::PATH
+        );
+        if left_out > 0 {
+            let _ = writeln!(out, "[... {left_out} bytes left out ...]");
+        }
     }
     out
 }

@@ -61,7 +61,7 @@ impl<'a> Content<'a> {
     /// When a file cannot be read.
     pub(super) fn tree(&self) -> Result<Oid> {
         let index = self.index();
-        // Where nothing ignores .ak-loop/, git would trip over a file of another recorder's that is being replaced.
+        // A dod.json that lies elsewhere is content: git would trip over one of another recorder's that is being replaced.
         let still = self.lock()?;
         still.lock_shared().context(WAITING)?;
         let content = match &self.hardened {

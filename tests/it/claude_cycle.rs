@@ -15,16 +15,16 @@ const CHECK: &str = "[ ! -e bad ] || { echo \"FAIL: $(cat bad)\"; exit 1; }\n";
 
 /// A sandbox whose `claude` is the real one and whose service is a scripted model. The file's agent is Goose, as where a team
 /// has agreed on one; who calls here prefers another.
-struct World {
-    sandbox: Sandbox,
-    model: Model,
+pub struct World {
+    pub sandbox: Sandbox,
+    pub model: Model,
     port: u16,
 }
 
 impl World {
     /// The world of the test `name` with more lines in `arkaint.toml`. `None`, and one line that says so, where there is no Claude
     /// Code.
-    fn new(name: &str, lines: &str, replies: Vec<Reply>) -> Option<Self> {
+    pub fn new(name: &str, lines: &str, replies: Vec<Reply>) -> Option<Self> {
         let installed = "claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude";
         let Some(claude) = tool("ARKAINT_TEST_CLAUDE", installed) else {
             not_run(name, "claude");
@@ -77,7 +77,7 @@ impl World {
         command
     }
 
-    fn arkaint<I, S>(&self, args: I) -> Ran
+    pub fn arkaint<I, S>(&self, args: I) -> Ran
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
@@ -86,11 +86,11 @@ impl World {
     }
 
     /// A cycle by Claude Code.
-    fn cycle(&self, task: &str) -> Ran {
+    pub fn cycle(&self, task: &str) -> Ran {
         self.arkaint(["cycle", "--agent", "claude", "--model", "mock-model", task])
     }
 
-    fn records(&self, kind: &str) -> Vec<Value> {
+    pub fn records(&self, kind: &str) -> Vec<Value> {
         let log = self
             .arkaint(["log", "--json", "--kind", kind])
             .expect(0)
@@ -117,7 +117,7 @@ impl World {
     }
 
     /// Starts a cycle, waits for so many calls of the model, and interrupts it.
-    fn interrupted<const N: usize>(&self, words: [&str; N], calls: usize) {
+    pub fn interrupted<const N: usize>(&self, words: [&str; N], calls: usize) {
         let mut child = self
             .command(words)
             .stderr(Stdio::piped())

@@ -20,9 +20,12 @@ fn world(script: &str, more: &str) -> Sandbox {
     sandbox.write("arkaint.toml", &toml);
     sandbox.write("tracked.txt", "as committed\n");
     sandbox.commit_all("configure");
-    sandbox.agent(&format!("{PRELUDE}\n{script}\n"));
+    sandbox.agent(&format!("{PRELUDE}\n{LEAVES}\n{script}\n"));
     sandbox
 }
+
+/// A dispatch asks for evidence; one that has no outcomes says so.
+const LEAVES: &str = "mkdir -p .ak-loop; echo '{}' > .ak-loop/verify.json";
 
 /// What the stand-in does unless a test wants something else: work, and end well.
 const WORK: &str = "echo work > work.txt; finish 'Made work.txt.'";
@@ -273,6 +276,24 @@ fn of_four_at_once_one_is_killed_one_out_of_budget_and_the_records_say_so() {
         sandbox.git(["show", "arkaint/alpha:work.txt", "arkaint/beta:work.txt"]),
         "work\nwork"
     );
+    // The gate judges each on its own: two are good, one left no commit, one is as its opening checkpoint.
+    let gate = sandbox.arkaint(["deliver", "--all", "--check", "--json"]);
+    assert_eq!(gate.code, Some(3), "{}", gate.stderr);
+    let gate = gate.json();
+    let of = |task: &str| {
+        let all = gate["deliveries"].as_array().unwrap();
+        let found = all.iter().find(|delivery| delivery["task"] == task);
+        found.unwrap_or_else(|| panic!("{task}: {gate}")).clone()
+    };
+    for task in ["alpha", "beta"] {
+        assert_eq!(of(task)["verdict"], "open", "{gate}");
+        assert_eq!(of(task)["state"], "done");
+    }
+    for (task, state) in [("die", "killed"), ("spend", "budget")] {
+        assert_eq!(of(task)["state"], state);
+        assert_eq!(of(task)["verdict"], "held", "{gate}");
+        assert_eq!(of(task)["gate"], "empty delta", "{gate}");
+    }
     let shown = sandbox.arkaint(["status"]).expect(0).stdout;
     assert!(
         shown.contains("killed: die") && !shown.contains("alpha"),
@@ -409,7 +430,8 @@ fn a_dry_run_says_what_would_be_and_does_nothing() {
 
 #[test]
 fn a_contract_is_frozen_for_the_new_branch_and_the_base_is_where_it_says() {
-    let sandbox = world(WORK, "");
+    let verify = "git arkaint verify --outcome a -- true";
+    let sandbox = world(&format!("{verify}\n{WORK}"), "");
     let start = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.git(["branch", "release"]);
     sandbox.write("later.txt", "later\n");
@@ -440,6 +462,15 @@ fn a_contract_is_frozen_for_the_new_branch_and_the_base_is_where_it_says() {
     assert_eq!(shown["contract"]["branch"], "arkaint/own");
     assert_eq!(shown["contract"]["task"], "do it");
     assert_eq!(records(&sandbox)[0]["base_branch"], "release");
+    // The gate goes by the record.
+    let gate = sandbox
+        .arkaint(["deliver", "--all", "--check", "--json"])
+        .expect(0)
+        .json();
+    let delivery = &gate["deliveries"][0];
+    assert_eq!(delivery["verdict"], "open", "{delivery}");
+    assert_eq!(delivery["contract"], digest);
+    assert_eq!(delivery["base"]["name"], "release");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use regex::Regex;
 
 use crate::sandbox::Sandbox;
+use crate::stand_in::PRELUDE;
 
 fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
@@ -125,6 +126,57 @@ fn the_flags_of_the_readmes_table_are_those_of_the_verb_of_their_row() {
             );
         }
     }
+}
+
+/// The first block of this language in a text.
+fn block<'a>(text: &'a str, language: &str) -> &'a str {
+    let after = text.split_once(&format!("```{language}\n")).unwrap().1;
+    after.split_once("```").unwrap().0
+}
+
+/// The example of a document is what is printed: each `$ COMMAND` with the lines below it, where `...` stands for any lines.
+#[test]
+fn the_example_of_evidence_in_the_readme_prints_what_it_says() {
+    let readme = read("README.md");
+    let section = readme.split_once("## Evidence\n").unwrap().1;
+    let sandbox = Sandbox::ready("\"sh test.sh\"");
+    sandbox.git(["switch", "-q", "main"]);
+    sandbox.git(["branch", "-qD", "arkaint/work"]);
+    let list = "echo \"$1\" | tr , '\\n'\n";
+    let test = "test \"$(sh list.sh a,b | wc -l)\" = 2\n";
+    sandbox.write("list.sh", list);
+    sandbox.write("test.sh", test);
+    sandbox.commit_all("a list");
+    sandbox.git(["switch", "-q", "-c", "arkaint/commas"]);
+    let contract = sandbox.repo.with_file_name("commas.toml");
+    fs::write(contract, block(section, "toml")).unwrap();
+    sandbox.agent(&format!(
+        "{PRELUDE}
+        cat >list.sh <<'EOF'\n{}EOF
+        cat >>test.sh <<'EOF'\n{}EOF
+        git arkaint verify -q -- sh list.sh a,b, >/dev/null
+        finish 'A comma at the end adds no item.'\n",
+        list.replace("$1", "${1%,}"),
+        test.replace("a,b", "a,b,"),
+    ));
+    let names = Regex::new("[0-9a-f]{12,64}").unwrap();
+    let console = block(section, "console").strip_prefix("$ ").unwrap();
+    for step in console.split("\n$ ") {
+        let (command, said) = step.split_once('\n').unwrap();
+        let printed = sandbox.sh(&format!("{command} 2>&1"));
+        let parts: Vec<String> = names
+            .replace_all(said.trim_end(), "ID")
+            .split("...\n")
+            .map(regex::escape)
+            .collect();
+        let whole = Regex::new(&format!("(?s)^{}$", parts.join(".*"))).unwrap();
+        let ids = names.replace_all(printed.trim_end(), "ID");
+        assert!(whole.is_match(&ids), "{command} says otherwise:\n{printed}");
+    }
+    assert_eq!(
+        sandbox.sh("git show main:list.sh >merged.sh; sh merged.sh a,b,"),
+        "a\nb\n"
+    );
 }
 
 #[test]

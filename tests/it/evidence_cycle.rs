@@ -228,6 +228,38 @@ fn a_manual_outcome_does_not_stop_the_seal_and_waits_at_the_gate() {
 }
 
 #[test]
+fn an_approved_plan_is_told_and_asked_back() {
+    let script = "if [ $launch = 2 ]; then echo 'as planned' > .ak-loop/plan.md; fi; echo $launch > report.txt; verify passed; finish done";
+    let sandbox = world(CONTRACT, "", script);
+    std::fs::write(
+        sandbox.home().join("plan"),
+        "First the title, then the rows.\n",
+    )
+    .unwrap();
+    let plan = sandbox.home().join("plan");
+    sandbox
+        .arkaint(["contract", "approve-plan", plan.to_str().unwrap()])
+        .expect(0);
+    cycle(&sandbox).expect(0);
+    let told = packet(&sandbox, 1);
+    assert!(told.contains("First the title, then the rows."), "{told}");
+    assert_eq!(launches(&sandbox), 2);
+    let named = ".ak-loop/plan.md is not written";
+    assert!(
+        packet(&sandbox, 2).contains(named),
+        "{}",
+        packet(&sandbox, 2)
+    );
+    sandbox.arkaint(["deliver", "--check"]).expect(0);
+    let secret = "The key is ghp_abcdefghijklmnopqrstuvwxyz0123456789\n";
+    std::fs::write(&plan, secret).unwrap();
+    let ran = sandbox
+        .arkaint(["contract", "approve-plan", plan.to_str().unwrap()])
+        .expect(2);
+    assert!(ran.stderr.contains("holds a secret"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_rollback_moves_the_files_aside() {
     let sandbox = world(
         CONTRACT,

@@ -109,6 +109,9 @@ impl Plan {
     fn say_tests(&mut self, worktree: &Worktree) {
         self.did.push(match &self.tests {
             Some(tests) => format!("test command: {} (from {})", tests.command, tests.from),
+            None if matches!(configured(worktree), Ok(true)) => {
+                format!("test command: as {FILE} says")
+            }
             None => "test command: none found".to_owned(),
         });
         if worktree.root().join("scripts/verify-spec.sh").is_file() {

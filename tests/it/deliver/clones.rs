@@ -113,3 +113,51 @@ fn a_checked_out_commit_is_asked_for_what_its_branch_is_asked_for() {
         no.stderr
     );
 }
+
+#[test]
+fn a_worktree_that_was_removed_leaves_what_the_ledger_kept() {
+    let sandbox = start("");
+    freeze(&sandbox, ONE);
+    sandbox.git(["switch", "-q", "main"]);
+    let place = sandbox.home().join("wt");
+    sandbox.git([
+        "worktree",
+        "add",
+        "-q",
+        place.to_str().unwrap(),
+        "arkaint/work",
+    ]);
+    sandbox.sh(&format!(
+        "cd {}; echo a >a; git add a; git commit -qm a; mkdir .ak-loop; echo '{{\"outcomes\":[{PASSED}]}}' >.ak-loop/verify.json",
+        place.display()
+    ));
+    let deliver = |words: &[&str], code| {
+        let ran = sandbox.arkaint([&["deliver", "arkaint/work", "--json"], words].concat());
+        ran.expect(code).json()
+    };
+    assert_eq!(deliver(&[], 0)["found"], "worktree");
+    std::fs::remove_dir_all(&place).unwrap();
+    let open = deliver(&["--check"], 0);
+    assert_eq!(open["found"], "ledger");
+    assert_eq!(
+        gate(&open, "worktree"),
+        "skipped: not checked out here: what the ledger kept counts"
+    );
+    deliver(&["--merge"], 0);
+    assert_eq!(sandbox.read("a"), "a\n");
+}
+
+#[test]
+fn a_file_that_the_ledger_could_not_keep_is_not_one_that_nobody_wrote() {
+    let sandbox = asked("", ONE);
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    verify(&sandbox, &PASSED.replace("42 passed", &token));
+    sandbox.arkaint(["deliver"]).expect(0);
+    std::fs::remove_dir_all(sandbox.repo.join(".ak-loop")).unwrap();
+    let no = gate(&judged(&sandbox, 1), "artifacts");
+    assert!(
+        no.starts_with("closed: .ak-loop/verify.json is there ")
+            && no.contains(": it seems to hold a secret, so the ledger kept no copy: "),
+        "{no}"
+    );
+}

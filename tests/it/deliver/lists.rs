@@ -149,3 +149,99 @@ fn evidence_that_fell_to_the_command_and_a_command_that_failed() {
         "issue/o1 is proven in proof/done.json"
     );
 }
+
+#[test]
+fn what_arkaint_ran_on_that_tree_counts_as_sealed() {
+    let contract = |kind: &str| {
+        format!(
+            "[[outcomes]]\nid = \"o1\"\ncheck = {kind}\n[[outcomes]]\nid = \"o2\"\ncheck = {{ kind = \"command\", command = \"make other\" }}\n"
+        )
+    };
+    for (check, verdict) in [
+        // A test without a command is the project's own.
+        ("{ kind = \"test\" }", "proven, sealed"),
+        (
+            "{ kind = \"command\", command = \"test -e a\" }",
+            "proven, sealed",
+        ),
+        (
+            "{ kind = \"command\", command = \"test -e b\" }",
+            "missing, ",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(
+            "arkaint.toml",
+            "[checkpoint]\ntest = \"test -e a\"\n[evidence]\nbinding = \"tree\"\n",
+        );
+        sandbox.commit_all("add arkaint.toml");
+        sandbox.sh("echo '/.ak-loop/' >>.git/info/exclude");
+        sandbox.git(["switch", "-q", "-c", "arkaint/work"]);
+        freeze(&sandbox, &contract(check));
+        sandbox.write("a", "1\n");
+        sandbox
+            .arkaint(["checkpoint", "--task", "Accept trailing commas"])
+            .expect(0);
+        let no = judged(&sandbox, 1);
+        assert_eq!(graded(&no, "o1"), verdict, "{check}");
+        assert_eq!(row(&no, "o2")["verdict"], "missing");
+        // Another tree was not tested.
+        work(&sandbox, "b");
+        assert_eq!(row(&judged(&sandbox, 1), "o1")["verdict"], "missing");
+    }
+}
+
+#[test]
+fn the_policy_is_the_bases() {
+    let passed = r#"{"id":"o1","status":"passed","evidence":"seen"}"#;
+    let failed = r#"{"id":"o1","status":"failed","evidence":"red"}"#;
+    let sandbox = asked("[evidence]\nconflicts = \"fail\"\n", ONE);
+    verify(&sandbox, failed);
+    dod(&sandbox, "", passed);
+    let no = judged(&sandbox, 1);
+    assert_eq!(row(&no, "o1")["verdict"], "failed");
+    assert_eq!(row(&no, "o1")["conflict"], true);
+    let sandbox = asked("[evidence]\nmax_bytes = 4096\n", ONE);
+    verify(&sandbox, &PASSED.replace("42", &"4".repeat(5000)));
+    assert!(
+        gate(&judged(&sandbox, 1), "artifacts").contains("limit 4096"),
+        "{}",
+        gate(&judged(&sandbox, 1), "artifacts")
+    );
+    // Where it goes to, too; and a word on the command line goes before it.
+    let sandbox = start("[deliver]\nbase = \"develop\"\n");
+    sandbox.git(["branch", "-q", "develop", "main"]);
+    freeze(&sandbox, ONE);
+    work(&sandbox, "a");
+    verify(&sandbox, PASSED);
+    assert_eq!(judged(&sandbox, 0)["base"]["name"], "develop");
+    let named = check(&sandbox, &["--base", "main", "--json"]).expect(0);
+    assert_eq!(named.json()["base"]["name"], "main");
+}
+
+#[test]
+fn a_list_that_cannot_be_read_hides_no_run_and_is_told() {
+    let sandbox = proven();
+    for (text, why) in [
+        ("[]", "expected an object, found an array"),
+        ("{", "not JSON"),
+        ("", "empty"),
+    ] {
+        sandbox.write(".ak-loop/dod.json", text);
+        let open = judged(&sandbox, 0);
+        assert_eq!(graded(&open, "o1"), "proven, dated", "{text}");
+        let warning = open["table"]["warnings"][0].as_str().unwrap();
+        assert!(
+            warning.starts_with(".ak-loop/dod.json proves nothing: ") && warning.contains(why),
+            "{warning}"
+        );
+        let shown = check(&sandbox, &[]).expect(0).stdout;
+        assert!(shown.contains("warning: .ak-loop/dod.json proves nothing: "));
+    }
+    // It alone proves nothing: the other file is asked for all the same.
+    dod(&sandbox, "", PASSED);
+    std::fs::remove_file(verify_path(&sandbox)).unwrap();
+    let no = judged(&sandbox, 1);
+    assert_eq!(graded(&no, "o1"), "proven, dated");
+    assert!(stop(&no).starts_with("closed: artifacts: .ak-loop/verify.json is not written"));
+}

@@ -224,6 +224,42 @@ fn a_checkout_of_the_base_follows_or_stops_it() {
 }
 
 #[test]
+fn a_checkout_whose_times_alone_changed_follows() {
+    let sandbox = asked("", ONE);
+    sandbox.write("README.md", "# changed\n");
+    sandbox.commit_all("change what is there");
+    verify(&sandbox, PASSED);
+    let place = sandbox.home().join("main");
+    sandbox.git(["worktree", "add", "-q", place.to_str().unwrap(), "main"]);
+    age(place.join("README.md"), -5000);
+    deliver(&sandbox, &[]).expect(0);
+    assert_eq!(
+        std::fs::read_to_string(place.join("README.md")).unwrap(),
+        "# changed\n"
+    );
+    assert_eq!(
+        sandbox.git(["-C", place.to_str().unwrap(), "status", "--porcelain"]),
+        ""
+    );
+}
+
+#[test]
+fn a_checkout_of_the_base_that_is_gone_is_named() {
+    let sandbox = proven();
+    let place = sandbox.home().join("main");
+    sandbox.git(["worktree", "add", "-q", place.to_str().unwrap(), "main"]);
+    std::fs::remove_dir_all(&place).unwrap();
+    let no = refused(&sandbox, &[], "which is gone");
+    assert!(
+        no.stderr.contains("\nhint: git worktree prune\n"),
+        "{}",
+        no.stderr
+    );
+    sandbox.git(["worktree", "prune"]);
+    deliver(&sandbox, &[]).expect(0);
+}
+
+#[test]
 fn a_branch_is_delivered_from_the_checkout_of_its_base() {
     let sandbox = proven();
     // Judged where it was worked on, merged from where it goes to.
@@ -320,4 +356,28 @@ fn what_was_delivered_is_not_delivered_twice() {
     let no = deliver(&sandbox, &[]).expect(3);
     assert!(no.stderr.contains("empty delta"), "{}", no.stderr);
     assert_eq!(rev(&sandbox, "main"), main);
+}
+
+#[test]
+fn arkaints_own_hooks_let_through_what_a_person_approved() {
+    for words in [[].as_slice(), &["--squash"], &["--ff"]] {
+        let sandbox = asked("", ONE);
+        sandbox.arkaint(["hooks", "install"]).expect(0);
+        sandbox.write("scripts/build.sh", "echo build\n");
+        sandbox.commit_all("touch a protected path");
+        verify(&sandbox, PASSED);
+        refused(
+            &sandbox,
+            words,
+            "protected paths: changed: scripts/build.sh",
+        );
+        let head = rev(&sandbox, "HEAD");
+        sandbox.arkaint(["contract", "approve", &head]).expect(0);
+        deliver(&sandbox, words).expect(0);
+        assert_eq!(
+            rev(&sandbox, "main:scripts/build.sh"),
+            rev(&sandbox, "HEAD:scripts/build.sh")
+        );
+        nothing_left(&sandbox, 1);
+    }
 }

@@ -8,6 +8,7 @@ mod hostile;
 mod lists;
 mod merge;
 mod output;
+mod request;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

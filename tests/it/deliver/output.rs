@@ -97,6 +97,29 @@ fn a_verdict_is_kept_once_with_the_files_and_a_page() {
 }
 
 #[test]
+fn a_long_verdict_is_kept_once_too() {
+    let outcomes: Vec<String> = (0..400)
+        .map(|n| ONE.replace("o1", &format!("outcome-{n}")))
+        .collect();
+    let sandbox = asked("", &outcomes.concat());
+    let entries: Vec<String> = (0..400)
+        .map(|n| {
+            PASSED
+                .replace("o1", &format!("outcome-{n}"))
+                .replace("42 passed", &"many passed ".repeat(20))
+        })
+        .collect();
+    verify(&sandbox, &entries.join(","));
+    sandbox.arkaint(["deliver"]).expect(0);
+    let ledger = rev(&sandbox, "refs/notes/arkaint/ledger");
+    sandbox.arkaint(["deliver"]).expect(0);
+    assert_eq!(rev(&sandbox, "refs/notes/arkaint/ledger"), ledger);
+    assert_eq!(records(&sandbox, "verdict").len(), 1);
+    let page = sandbox.git(["notes", "--ref=arkaint/verdict", "show"]);
+    assert!(page.chars().count() < 65_536 && page.contains("### Gate: open"));
+}
+
+#[test]
 fn one_document_for_a_program() {
     let sandbox = proven();
     for (words, code) in [
@@ -194,4 +217,38 @@ fn the_table_fits_into_eighty_columns() {
         assert!(line.chars().count() <= 80, "{line}");
         assert_eq!(line, line.trim_end());
     }
+}
+
+/// The first example of git-arkaint-deliver(1) is what is printed, but for ids.
+#[test]
+fn the_example_of_the_manual_is_what_is_printed() {
+    let sandbox = start("");
+    sandbox.git(["branch", "-q", "-m", "arkaint/commas"]);
+    let outcomes = format!("{ONE}{MANUAL}")
+        .replace("o1", "parses")
+        .replace("looks", "docs");
+    freeze(&sandbox, &outcomes);
+    work(&sandbox, "src/list.rs");
+    verify(
+        &sandbox,
+        r#"{"id":"parses","status":"passed","evidence":"42 passed | 0 failed"}"#,
+    );
+    let ran = check(&sandbox, &[]).expect(3);
+    let page = sandbox.arkaint(["man", "deliver"]).expect(0).stdout;
+    let example = page.split("\\-\\-check\narkaint/commas").nth(1).unwrap();
+    let example = example.split("\n.fi").next().unwrap();
+    let example = format!("arkaint/commas{example}\n")
+        .replace("\\(pc", "·")
+        .replace("\\&", "");
+    let ids = regex::Regex::new(r"\b[0-9a-f]{7}([0-9a-f]{5})?\b").unwrap();
+    let plain = |text: &str| ids.replace_all(text, "ID").replace("\\-", "-");
+    assert_eq!(
+        plain(&example),
+        plain(&format!("{}{}", ran.stdout, ran.stderr))
+    );
+    // And the others do what they say.
+    sandbox.arkaint(["contract", "attest", "docs"]).expect(0);
+    sandbox.arkaint(["deliver", "--merge"]).expect(0);
+    let page = sandbox.git(["notes", "--ref=arkaint/verdict", "show", "main^2"]);
+    assert!(page.contains("### Gate: open"), "{page}");
 }
