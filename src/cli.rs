@@ -361,11 +361,11 @@ pub(crate) struct Log {
     /// Only records of this branch
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
-    /// Only records from TIME on: RFC 3339, a day (UTC), or as long ago as 2d, 12h
-    #[arg(long, value_name = "TIME")]
+    /// Nothing from before: a day in UTC (2026-01-31), a moment, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// Only records up to TIME
-    #[arg(long, value_name = "TIME")]
+    /// Nothing from after
+    #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
     /// Recompute the chain of state hashes and name the first break
     #[arg(long, group = "instead")]

@@ -3,19 +3,16 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::Log;
-use crate::config;
 use crate::exit::Refusal;
-use crate::ledger::{Kind, Record};
+use crate::ledger::{Kind, Record, since};
 
 /// What a record must be.
 pub(super) struct Filter<'a> {
     args: &'a Log,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
+    since: Option<String>,
+    until: Option<String>,
 }
 
 impl<'a> Filter<'a> {
@@ -32,21 +29,11 @@ impl<'a> Filter<'a> {
                 .into());
             }
         }
-        let now = Timestamp::now();
-        let time = |flag: &str, word: &Option<String>| -> Result<Option<Timestamp>> {
-            let Some(word) = word else { return Ok(None) };
-            let read = time(word, now).ok_or_else(|| {
-                Refusal::new(
-                    format!("{flag} {word}: that is no time"),
-                    format!("{flag} 2d, {flag} 12h, {flag} 2026-01-31 or {flag} 2026-01-31T12:00:00Z (UTC)"),
-                )
-            })?;
-            Ok(Some(read))
-        };
+        let time = |word: &Option<String>| word.as_deref().map(since::parse).transpose();
         Ok(Self {
             args,
-            since: time("--since", &args.since)?,
-            until: time("--until", &args.until)?,
+            since: time(&args.since)?,
+            until: time(&args.until)?,
         })
     }
 
@@ -91,49 +78,10 @@ impl<'a> Filter<'a> {
             && self.is_in_time(record)
     }
 
+    /// Both ends included. Records write their time in one form, so that it compares as text.
     fn is_in_time(&self, record: &Record) -> bool {
-        if self.since.is_none() && self.until.is_none() {
-            return true;
-        }
-        // A time that nobody can read lies in no span.
-        let Ok(at) = record.at().parse::<Timestamp>() else {
-            return false;
-        };
-        self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at <= until)
-    }
-}
-
-/// `2d` and `12h` before now, a day (its beginning, UTC), or RFC 3339.
-fn time(word: &str, now: Timestamp) -> Option<Timestamp> {
-    if let Some(ago) = config::read_duration(word) {
-        return now.checked_sub(SignedDuration::try_from(ago).ok()?).ok();
-    }
-    if let Ok(at) = word.parse::<Timestamp>() {
-        return Some(at);
-    }
-    let day: Date = word.parse().ok()?;
-    format!("{day}T00:00:00Z").parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_as_durations_days_and_instants() {
-        let now: Timestamp = "2026-03-10T12:00:00Z".parse().unwrap();
-        let read = |word: &str| time(word, now).map(|at| at.to_string());
-        for (word, wanted) in [
-            ("2d", "2026-03-08T12:00:00Z"),
-            ("12h", "2026-03-10T00:00:00Z"),
-            ("2026-01-31", "2026-01-31T00:00:00Z"),
-            ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
-            ("2026-01-31T12:00:00.5+02:00", "2026-01-31T10:00:00.5Z"),
-        ] {
-            assert_eq!(read(word).as_deref(), Some(wanted), "{word}");
-        }
-        for bad in ["", "yesterday", "2026", "31.1.2026", "2026-02-30", "-2d"] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
+        let at = record.at();
+        self.since.as_deref().is_none_or(|since| at >= since)
+            && self.until.as_deref().is_none_or(|until| at <= until)
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn show_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
+/// `90s`, `30m`, `12h`, `30d`; `None` for anything else.
 pub(crate) fn read_duration(text: &str) -> Option<Duration> {
     let (number, length) = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
         .into_iter()

@@ -7,6 +7,7 @@ pub(crate) mod notes;
 pub(crate) mod page;
 pub(crate) mod record;
 pub(crate) mod relink;
+pub(crate) mod since;
 pub(crate) mod sync;
 mod union;
 pub(crate) mod walk;

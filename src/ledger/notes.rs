@@ -234,12 +234,22 @@ pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
 
 /// [`all`], and how many lines are no records.
 pub(crate) fn all_and_odd(worktree: &Worktree) -> Result<(Vec<(Oid, Record)>, usize)> {
+    let (mut found, mut odd) = (Vec::new(), 0);
+    each_line(worktree, |object, line| match Record::from_line(line) {
+        Some(record) => found.push((object, record)),
+        None => odd += 1,
+    })?;
+    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
+    Ok((once(found), odd))
+}
+
+/// Calls `take` with every line of the ledger and the object that it hangs on, in no order; one note at a time is held.
+pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -> Result<()> {
     let repo = worktree.repo()?;
     let Some(tip) = tip(repo)? else {
-        return Ok((Vec::new(), 0));
+        return Ok(());
     };
     let tree = repo.find_commit(tip)?.tree()?;
-    let (mut found, mut odd) = (Vec::new(), 0);
     for entry in tree
         .traverse()
         .breadthfirst
@@ -256,15 +266,11 @@ pub(crate) fn all_and_odd(worktree: &Worktree) -> Result<(Vec<(Oid, Record)>, us
             continue;
         };
         let blob = repo.find_blob(entry.oid)?;
-        for line in blob.data.split(|b| *b == b'\n') {
-            match Record::from_line(line) {
-                Some(record) => found.push((object, record)),
-                None => odd += usize::from(!line.is_empty()),
-            }
+        for line in blob.data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            take(object, line);
         }
     }
-    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
-    Ok((once(found), odd))
+    Ok(())
 }
 
 /// Sorted by `at`, each record once.
