@@ -26,15 +26,20 @@ pub(super) fn run(worktree: &Worktree, args: &Log, ui: &Ui) -> Result<Exit> {
         return export(worktree, ui);
     }
     let filter = Filter::new(args)?;
-    let (records, odd) = notes::all_and_odd(worktree)?;
+    let most = args.max_count.unwrap_or(usize::MAX);
+    let (mut records, odd) = if filter.is_plain() && args.max_count.is_some() {
+        notes::newest(worktree, most, |record| filter.wants(record))?
+    } else {
+        let (all, odd) = notes::all_and_odd(worktree)?;
+        (filter.keep(all), odd)
+    };
     if odd > 0 {
         ui.warn(format!(
             "{odd} lines of the ledger are no records; they are left as they are (git log --notes=arkaint/ledger shows them)"
         ));
     }
-    let mut records = filter.keep(records);
     records.reverse();
-    records.truncate(args.max_count.unwrap_or(usize::MAX));
+    records.truncate(most);
     if ui.is_json() {
         let records: Vec<Value> = records
             .iter()

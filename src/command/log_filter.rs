@@ -37,6 +37,12 @@ impl<'a> Filter<'a> {
         })
     }
 
+    /// Can one record be judged without those of the runs?
+    pub(super) fn is_plain(&self) -> bool {
+        let args = self.args;
+        args.profile.is_none() && args.agent.is_none() && args.branch.is_none()
+    }
+
     /// Those of `records` that are wanted, in their order. What a run left (its failures, trips, rollbacks) goes with the run: it names the run,
     /// not the agent.
     pub(super) fn keep<T>(&self, records: Vec<(T, Record)>) -> Vec<(T, Record)> {
@@ -66,7 +72,8 @@ impl<'a> Filter<'a> {
         records
     }
 
-    fn wants(&self, record: &Record) -> bool {
+    /// All but what its run says.
+    pub(super) fn wants(&self, record: &Record) -> bool {
         let kinds = &self.args.kind;
         let is_of_run = self
             .args

@@ -243,6 +243,52 @@ pub(crate) fn all_and_odd(worktree: &Worktree) -> Result<(Vec<(Oid, Record)>, us
     Ok((once(found), odd))
 }
 
+/// The newest `most` of the records that `wanted` says yes to, oldest first, and how many of the lines that were read are no records. Memory
+/// grows with `most`, not with the ledger, and a line that is older than what is held already is not parsed.
+pub(crate) fn newest(
+    worktree: &Worktree,
+    most: usize,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<(Vec<(Oid, Record)>, usize)> {
+    let (mut held, mut odd) = (Vec::new(), 0);
+    let mut oldest = String::new();
+    let keep = |held: Vec<(Oid, Record)>| {
+        let mut held = held;
+        held.sort_by(|a: &(Oid, Record), b| a.1.at().cmp(b.1.at()));
+        let mut held = once(held);
+        held.drain(..held.len().saturating_sub(most));
+        held
+    };
+    each_line(worktree, |object, line| {
+        if at_of(line).is_some_and(|at| at < oldest.as_bytes()) {
+            return;
+        }
+        let Some(record) = Record::from_line(line) else {
+            odd += 1;
+            return;
+        };
+        if wanted(&record) {
+            held.push((object, record));
+        }
+        if held.len() >= most.saturating_mul(2).max(64) {
+            held = keep(std::mem::take(&mut held));
+            if held.len() == most {
+                oldest = held
+                    .first()
+                    .map_or_else(String::new, |(_, r)| r.at().to_owned());
+            }
+        }
+    })?;
+    Ok((keep(held), odd))
+}
+
+/// The time of a line as we write them, by a look at its beginning.
+fn at_of(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"{\"at\":\"")?;
+    let end = rest.iter().position(|b| matches!(b, b'"' | b'\\'))?;
+    (rest[end] == b'"').then(|| &rest[..end])
+}
+
 /// Calls `take` with every line of the ledger and the object that it hangs on, in no order; one note at a time is held.
 pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -> Result<()> {
     let repo = worktree.repo()?;
@@ -307,4 +353,84 @@ fn lines(blob: &[u8]) -> impl Iterator<Item = Record> + '_ {
     blob.split(|b| *b == b'\n')
         .filter(|l| !l.is_empty())
         .filter_map(Record::from_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::git::fixture::Repo;
+
+    #[test]
+    fn the_newest_are_the_end_of_all_however_many_are_asked_for() {
+        let repo = Repo::new();
+        let mut stream = String::new();
+        for n in 0..300 {
+            let _ = writeln!(
+                stream,
+                "commit refs/heads/x\nmark :{}\ncommitter T <t@example.invalid> {n} +0000\ndata 1\nx",
+                n + 1
+            );
+        }
+        let _ = writeln!(
+            stream,
+            "commit {REF}\ncommitter T <t@example.invalid> 1 +0000\ndata 1\nx"
+        );
+        for n in 0..300 {
+            // Times in no order of the commits; each fifth comes twice, on another commit too.
+            let second = n * 7 % 300;
+            let kind = if n % 3 == 0 { "trip" } else { "run" };
+            let line = |n: usize, kind: &str| {
+                format!(
+                    "{{\"at\":\"2026-01-01T00:{:02}:{:02}.000Z\",\"id\":\"r{n}\",\"kind\":\"{kind}\",\"v\":1}}\n",
+                    n / 60,
+                    n % 60
+                )
+            };
+            let mut text = line(second, kind);
+            if n % 5 == 1 {
+                let before = n - 1;
+                text += &line(
+                    before * 7 % 300,
+                    if before % 3 == 0 { "trip" } else { "run" },
+                );
+            }
+            let _ = writeln!(stream, "N inline :{}\ndata {}\n{text}", n + 1, text.len());
+        }
+        repo.git_with(["fast-import", "--quiet"], stream.as_bytes());
+        let worktree = repo.worktree();
+        let ids = |records: &[(Oid, Record)]| {
+            let ids = records.iter().map(|(_, r)| r.id().to_owned());
+            ids.collect::<Vec<_>>()
+        };
+        let everything = all(&worktree).unwrap();
+        assert_eq!(everything.len(), 300);
+        for most in [0, 1, 20, 63, 64, 299, 300, 1000] {
+            for kind in [None, Some("trip")] {
+                let wanted = |r: &Record| kind.is_none_or(|kind| r.kind() == kind);
+                let (found, odd) = newest(&worktree, most, wanted).unwrap();
+                let chosen: Vec<_> = everything
+                    .iter()
+                    .filter(|(_, r)| wanted(r))
+                    .cloned()
+                    .collect();
+                let end = &chosen[chosen.len().saturating_sub(most)..];
+                assert_eq!((ids(&found), odd), (ids(end), 0), "{most} {kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_line_is_seen_at_its_beginning() {
+        assert_eq!(at_of(b"{\"at\":\"2026\",\"id\":1}"), Some(&b"2026"[..]));
+        for odd in [
+            &b"{\"id\":1,\"at\":\"2026\"}"[..],
+            b"{\"at\":\"20\\u0032\"}",
+            b"{\"at\":\"2026",
+            b"x",
+        ] {
+            assert_eq!(at_of(odd), None);
+        }
+    }
 }
