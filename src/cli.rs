@@ -80,6 +80,8 @@ pub(crate) enum Verb {
     Status(Status),
     /// The ledger, newest first
     Log(Log),
+    /// Tokens and money of the runs
+    Cost(Cost),
     /// Why a run was judged as it was
     Explain(Explain),
     /// What rollbacks put away, and how to get it back
@@ -343,6 +345,32 @@ pub(crate) struct Log {
     /// Recompute the chain of state hashes and name the first break
     #[arg(long)]
     pub verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Cost {
+    /// What to put together
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub by: CostBy,
+    /// No runs that ended before: a day in UTC (2026-01-31), a moment, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Price runs of unknown cost as the price tables of arkaint.toml say now
+    #[arg(long)]
+    pub reprice: bool,
+}
+
+/// What `cost` puts together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CostBy {
+    /// UTC.
+    #[default]
+    Day,
+    Model,
+    Provider,
+    Profile,
+    Task,
+    Agent,
 }
 
 #[derive(Args, Debug)]

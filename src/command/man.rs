@@ -183,6 +183,7 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-rollback" => include_str!("man/rollback.roff"),
         "git-arkaint-status" => include_str!("man/status.roff"),
         "git-arkaint-log" => include_str!("man/log.roff"),
+        "git-arkaint-cost" => include_str!("man/cost.roff"),
         "git-arkaint-explain" => include_str!("man/explain.roff"),
         "git-arkaint-discarded" => include_str!("man/discarded.roff"),
         "git-arkaint-hooks" => include_str!("man/hooks.roff"),

@@ -4,6 +4,7 @@ mod boot;
 mod checkpoint;
 mod completions;
 mod contract;
+mod cost;
 mod cycle;
 mod deliver;
 mod demo;
@@ -75,6 +76,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Status(args) if args.config => status_config::run(&here()?, ui),
         Verb::Status(_) => status::run(&here()?, ui),
         Verb::Log(args) => log::run(&here()?, args, ui),
+        Verb::Cost(args) => cost::run(&here()?, args, ui),
         Verb::Explain(args) if args.drift => explain_drift::run(&here()?, args.rev.as_deref(), ui),
         Verb::Explain(args) => explain_run::run(global, args, ui),
         Verb::Discarded(args) => discarded::run(global, args, ui),

@@ -65,7 +65,7 @@ fn facts(worktree: &Worktree) -> Result<Value> {
             "failures_remembered": o.breaker.remembered(),
         })),
         "contract": branch.as_deref().map(|branch| contract_of(worktree, branch)),
-        "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens, "tokens_unknown": day.tokens_unknown, "usd": day.usd, "usd_unknown": day.usd_unknown},
+        "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens(), "tokens_unknown": day.tokens_unknown, "usd": day.usd(), "usd_unknown": day.usd_unknown},
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
         "dispatches": dispatches(worktree)?,
         "archives": archives.len(),

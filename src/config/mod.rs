@@ -37,7 +37,7 @@ pub(crate) use pattern::Pattern;
 pub(crate) use personal::environment;
 pub(crate) use setting::{Loaded, Origin, Setting};
 pub(crate) use template::template;
-pub(crate) use unit::{show_duration, show_size};
+pub(crate) use unit::{read_duration, show_duration, show_size};
 pub(crate) use value::nearest;
 
 /// The name of the file, at the worktree's root.

@@ -25,7 +25,8 @@ pub(crate) fn show_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
-pub(super) fn read_duration(text: &str) -> Option<Duration> {
+/// `90s`, `30m`, `12h`, `30d`; `None` for anything else.
+pub(crate) fn read_duration(text: &str) -> Option<Duration> {
     let (number, length) = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
         .into_iter()
         .find_map(|(unit, length)| Some((text.strip_suffix(unit)?, length)))?;

@@ -142,9 +142,9 @@ fn launch_agent(
     let caps = Caps {
         tokens: tighter_tokens(
             budget.run_tokens,
-            budget.day_tokens.saturating_sub(day.tokens),
+            budget.day_tokens.saturating_sub(day.tokens()),
         ),
-        usd: tighter_usd(budget.run_usd, (budget.day_usd - day.usd).max(0.0)),
+        usd: tighter_usd(budget.run_usd, (budget.day_usd - day.usd()).max(0.0)),
         log_bytes: budget.log_bytes,
     };
     let order = launch::Order {

@@ -198,12 +198,15 @@ pub(super) fn project(pass: &Pass, records: &[Record]) -> Result<()> {
             .map(|r| r.to_line())
             .unwrap_or_default();
         match record.kind() {
-            "run" => scratch::audit(&pass.worktree, "runs.jsonl", &line)?,
+            "run" => {
+                scratch::audit(&pass.worktree, "runs.jsonl", &line)?;
+                spending::roll_up(&pass.worktree, record.at())?;
+            }
             "decay" => scratch::audit(&pass.worktree, "decay-1.jsonl", &line)?,
             _ => {}
         }
     }
-    spending::roll_up(&pass.worktree)
+    Ok(())
 }
 
 /// A record's cost for people: `0.0123 USD`, `unknown`.

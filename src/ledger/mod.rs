@@ -6,6 +6,9 @@ pub(crate) mod message;
 pub(crate) mod notes;
 pub(crate) mod page;
 pub(crate) mod record;
+pub(crate) mod since;
+pub(crate) mod spent;
+pub(crate) mod used;
 pub(crate) mod walk;
 
 pub(crate) use checkpoint::{Checkpoint, Status};

@@ -225,12 +225,21 @@ pub(crate) fn holds_blobs(worktree: &Worktree) -> Result<bool> {
 
 /// Every record with the object that it hangs on, oldest first.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
+    let mut found = Vec::new();
+    each_line(worktree, |object, line| {
+        found.extend(Record::from_line(line).map(|record| (object, record)));
+    })?;
+    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
+    Ok(found)
+}
+
+/// Calls `take` with every line of the ledger and the object that it hangs on, in no order; one note at a time is held.
+pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -> Result<()> {
     let repo = worktree.repo()?;
     let Some(tip) = tip(repo)? else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let tree = repo.find_commit(tip)?.tree()?;
-    let mut found = Vec::new();
     for entry in tree
         .traverse()
         .breadthfirst
@@ -247,10 +256,11 @@ pub(crate) fn all(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
             continue;
         };
         let blob = repo.find_blob(entry.oid)?;
-        found.extend(lines(&blob.data).map(|record| (object, record)));
+        for line in blob.data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            take(object, line);
+        }
     }
-    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
-    Ok(found)
+    Ok(())
 }
 
 fn lines(blob: &[u8]) -> impl Iterator<Item = Record> + '_ {

@@ -8,6 +8,7 @@ mod claude_cycle;
 mod completions;
 mod config;
 mod contract;
+mod cost;
 mod cycle;
 mod demo;
 mod dispatch;

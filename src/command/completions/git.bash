@@ -36,6 +36,8 @@ __git_arkaint_value ()
 		__gitcomp "$(__git_arkaint_profiles)" "" "$value" ;;
 	--kind)
 		__gitcomp "checkpoint run decay failure trip rollback dispatch contract approval" "" "$value" ;;
+	--by)
+		__gitcomp "day model provider profile task agent" "" "$value" ;;
 	--run)
 		__gitcomp "$(__git_arkaint_runs)" "" "$value" ;;
 	--rev|--base)
@@ -43,7 +45,7 @@ __git_arkaint_value ()
 	-C|--install|--task-file|--tasks|--contract)
 		# Nothing from here: bash then offers folders and files.
 		return 0 ;;
-	-m|--message|--task|--provider|--model|--branch|--repeat|-j|--jobs|-n|--max-count)
+	-m|--message|--task|--provider|--model|--branch|--repeat|-j|--jobs|-n|--max-count|--since)
 		return 0 ;;
 	*)
 		return 1 ;;
