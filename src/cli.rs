@@ -82,6 +82,8 @@ pub(crate) enum Verb {
     Log(Log),
     /// Tokens and money of the runs
     Cost(Cost),
+    /// Signals of decay over time: is the agent getting worse?
+    Decay(Decay),
     /// Why a run was judged as it was
     Explain(Explain),
     /// What rollbacks put away, and how to get it back
@@ -371,6 +373,22 @@ pub(crate) enum CostBy {
     Profile,
     Task,
     Agent,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Decay {
+    /// Only these modes, by number
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=6))]
+    pub mode: Vec<u64>,
+    /// Nothing from before: a day in UTC (2026-01-31), a moment, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// List at most N signals, newest first (default: 10)
+    #[arg(short = 'n', long, value_name = "N")]
+    pub max_count: Option<usize>,
+    /// What mode 2 would have said of each commit of RANGE
+    #[arg(long, value_name = "RANGE", conflicts_with_all = ["mode", "since", "max_count"])]
+    pub measure: Option<String>,
 }
 
 #[derive(Args, Debug)]

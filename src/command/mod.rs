@@ -6,6 +6,8 @@ mod completions;
 mod contract;
 mod cost;
 mod cycle;
+mod decay;
+mod decay_chart;
 mod deliver;
 mod demo;
 mod discarded;
@@ -77,6 +79,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Status(_) => status::run(&here()?, ui),
         Verb::Log(args) => log::run(&here()?, args, ui),
         Verb::Cost(args) => cost::run(&here()?, args, ui),
+        Verb::Decay(args) => decay::run(&here()?, args, ui),
         Verb::Explain(args) if args.drift => explain_drift::run(&here()?, args.rev.as_deref(), ui),
         Verb::Explain(args) => explain_run::run(global, args, ui),
         Verb::Discarded(args) => discarded::run(global, args, ui),

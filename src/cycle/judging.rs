@@ -9,6 +9,7 @@ use super::machine::{Checks, Judgement};
 use super::open::Open;
 use super::proof::Proof;
 use super::run_record::{self, Facts};
+use super::signals;
 use crate::agent::launch::AgentRun;
 use crate::agent::{Last, Outcome, Transcript, Usage};
 use crate::archive::Snapshot;
@@ -186,14 +187,10 @@ pub(super) fn judge(
         let failures = red.signatures.iter();
         records.extend(failures.map(|s| run_record::failure(&evidence.run, open, red, s)));
     }
-    if let Some(score) = score.as_ref().filter(|s| s.alarms(scale.threshold)) {
-        records.push(run_record::decay(
-            &evidence.run,
-            open,
-            &scale.to_json(score),
-        ));
-        ui.warn("what the run did is far from its task (git arkaint explain shows why)");
-    }
+    let drift = score.as_ref().map(|score| (score, &scale));
+    let signs = signals::of_launch(pass, open, git, &evidence, drift, reds)?;
+    records.extend(signals::records(&signs, &evidence.run, open));
+    signals::say(&signs, ui);
     notes::append(&pass.worktree, open.on, &records)?;
     run_record::project(pass, &records)?;
     let trip = trips.checks.clone().or_else(|| trips.tools.clone());

@@ -108,7 +108,7 @@ fn checks_word(state: Checks) -> &'static str {
 fn tallies(report: &ToolReport) -> Vec<Value> {
     let shown = |tally: &crate::judge::Tally| {
         let signature = &tally.seen.signature;
-        json!({"signature": signature.hash, "label": signature.label, "line": signature.raw, "count": tally.count, "total": tally.total, "resolved": tally.resolved})
+        json!({"signature": signature.hash, "family": signature.family(), "label": signature.label, "line": signature.raw, "count": tally.count, "total": tally.total, "resolved": tally.resolved})
     };
     report.tallies().take(50).map(shown).collect()
 }
@@ -134,14 +134,7 @@ fn sha256(text: &str) -> String {
 pub(super) fn failure(run: &str, open: &Open, red: &Red, signature: &Signature) -> Record {
     Record::new(
         Kind::Failure,
-        json!({"run": run, "cycle": open.id, "check": checks::name(red.run.kind), "how": red.run.how, "signature": signature.hash, "label": signature.label, "line": signature.raw}),
-    )
-}
-
-pub(super) fn decay(run: &str, open: &Open, evidence: &Value) -> Record {
-    Record::new(
-        Kind::Decay,
-        json!({"mode": 1, "name": "context-drift", "run": run, "cycle": open.id, "evidence": evidence}),
+        json!({"run": run, "cycle": open.id, "check": checks::name(red.run.kind), "how": red.run.how, "signature": signature.hash, "family": signature.family(), "label": signature.label, "line": signature.raw}),
     )
 }
 
@@ -202,7 +195,10 @@ pub(super) fn project(pass: &Pass, records: &[Record]) -> Result<()> {
                 scratch::audit(&pass.worktree, "runs.jsonl", &line)?;
                 spending::roll_up(&pass.worktree, record.at())?;
             }
-            "decay" => scratch::audit(&pass.worktree, "decay-1.jsonl", &line)?,
+            "decay" => {
+                let mode = record.get("mode").and_then(Value::as_u64).unwrap_or(0);
+                scratch::audit(&pass.worktree, &format!("decay-{mode}.jsonl"), &line)?;
+            }
             _ => {}
         }
     }

@@ -10,6 +10,7 @@ mod config;
 mod contract;
 mod cost;
 mod cycle;
+mod decay;
 mod demo;
 mod dispatch;
 mod docs;
