@@ -84,13 +84,10 @@ fn shown_verbs(command: &Command) -> impl Iterator<Item = &Command> {
 fn print(word: &str, ui: &Ui) -> Result<Exit> {
     let pages = pages();
     let short = |page: &Page| page.name.trim_start_matches("git-arkaint-").to_owned();
-    let Some(page) = pages
-        .iter()
-        .find(|page| {
-            let numbered = format!("{}.{}", short(page), page.section);
-            page.name == word || short(page) == word || numbered == word
-        })
-    else {
+    let Some(page) = pages.iter().find(|page| {
+        let numbered = format!("{}.{}", short(page), page.section);
+        page.name == word || short(page) == word || numbered == word
+    }) else {
         let near = pages
             .iter()
             .min_by_key(|page| strsim::damerau_levenshtein(&short(page), word));

@@ -30,6 +30,7 @@ mod man;
 mod model;
 mod not_run;
 mod packet;
+mod retention;
 mod rollback;
 mod sandbox;
 mod secrets;
