@@ -170,7 +170,7 @@ pub(super) fn judge(
         .tokens
         .zip(ran.transcript.usage.and_then(Usage::total))
         .map(|(sum, used)| sum + used);
-    let score = run_record::drift(pass, git, &open.task, &evidence);
+    let score = run_record::drift(pass, git, &open.task, &evidence, ui);
     let scale = run_record::scale(pass);
     let facts = Facts {
         outcome,

@@ -10,7 +10,7 @@ use super::machine::Checks;
 use super::open::Open;
 use super::{scratch, spending};
 use crate::agent::{self, Outcome, Transcript};
-use crate::decay::{self, Model, Scale, Score};
+use crate::decay::{self, Embedder, Model, Scale, Score};
 use crate::gate::Pass;
 use crate::git::hardened::{Attributes, Hardened};
 use crate::judge::{Signature, ToolReport};
@@ -18,6 +18,7 @@ use crate::ledger::{Kind, Record};
 use crate::packet::Instruction;
 use crate::secret;
 use crate::text;
+use crate::ui::Ui;
 
 /// What the judge found, for the record.
 pub(super) struct Facts<'a> {
@@ -141,7 +142,8 @@ pub(super) fn failure(run: &str, open: &Open, red: &Red, signature: &Signature) 
 /// The operator's own threshold, or this repository's.
 pub(super) fn scale(pass: &Pass) -> Scale {
     let own = pass.config.drift.threshold;
-    if (own - decay::THRESHOLD).abs() > f64::EPSILON {
+    // Scores of another method are no measure for one that nobody fitted.
+    if Embedder::of(&pass.config.drift).is_some() || (own - decay::THRESHOLD).abs() > f64::EPSILON {
         Scale::fixed(own)
     } else {
         Scale::kept(&pass.worktree)
@@ -154,6 +156,7 @@ pub(super) fn drift(
     git: &Hardened<'_>,
     task: &str,
     evidence: &Evidence,
+    ui: &Ui,
 ) -> Option<Score> {
     const MAX_DIFF: usize = 2 * 1024 * 1024;
     let trees = [
@@ -179,7 +182,14 @@ pub(super) fn drift(
     diff.truncate(MAX_DIFF);
     let model = Model::at(&pass.worktree, Some(pass.head)).ok()?;
     let mut score = model.score(task, &diff);
-    score.said = model.said(task, &evidence.ran.transcript.last_message);
+    let said = &evidence.ran.transcript.last_message;
+    score.said = model.said(task, said);
+    if let Some(embedder) = Embedder::of(&pass.config.drift)
+        && let Err(error) =
+            embedder.rescore(&pass.worktree, pass.head, &mut score, [task, said], &diff)
+    {
+        ui.warn(format!("{error:#}; drift is measured without it"));
+    }
     Some(score)
 }
 

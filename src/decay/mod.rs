@@ -8,6 +8,7 @@ pub(crate) mod blindness;
 pub(crate) mod boundary;
 mod diff;
 mod drift;
+mod embedding;
 mod history;
 pub(crate) mod looping;
 mod marks;
@@ -19,6 +20,7 @@ mod terms;
 mod told;
 
 pub(crate) use drift::{Model, Score, THRESHOLD};
+pub(crate) use embedding::Embedder;
 pub(crate) use scale::Scale;
 pub(crate) use signal::{Mode, Signal};
 pub(crate) use told::{Run, Told};

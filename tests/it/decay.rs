@@ -1,8 +1,12 @@
 //! The six modes of decay, each fired by real checkpoints or runs of scripted agents, and a clean refactoring that fires none.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use crate::cycle::{launches, records};
+use crate::http::read_request;
+use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
 use crate::stand_in::PRELUDE;
 
@@ -48,14 +52,14 @@ const GREEN: &str = "true\n";
 /// Fails by the names in `bad`, one a line.
 const NAMED: &str = "[ ! -e bad ] || { sed 's/^/FAIL: /' bad; exit 1; }\n";
 
-#[test]
-fn mode_1_a_run_far_from_its_task() {
+/// Twelve features in the history, an agent that works on billing, whatever it is told.
+fn billing(config: &str) -> Sandbox {
     let sandbox = world(
         GREEN,
         "mkdir -p src; printf 'invoice currency rounding\\ncurrency of the invoice\\n' >> src/billing.txt; finish done",
-        "",
+        config,
     );
-    for (place, words) in [
+    for words in [
         "parser tokens grammar nesting",
         "server sockets listener backlog",
         "cache shards eviction capacity",
@@ -68,27 +72,102 @@ fn mode_1_a_run_far_from_its_task() {
         "login session cookie expiry",
         "export spreadsheet column locale",
         "notifier webhook signature payload",
-    ]
-    .iter()
-    .enumerate()
-    {
+    ] {
         let name = words.split(' ').next().unwrap();
-        sandbox.write(&format!("src/{name}.txt"), &format!("{words} {place}\n"));
+        sandbox.write(&format!("src/{name}.txt"), &format!("{words}\n"));
         sandbox.commit_all(&format!("introduce {words}"));
     }
     sandbox
-        .arkaint([
-            "cycle",
-            "limit the cache shards to their capacity, with eviction of old entries and a counter",
-        ])
-        .expect(0);
+}
+
+const CACHE_TASK: &str =
+    "limit the cache shards to their capacity, with eviction of old entries and a counter";
+
+#[test]
+fn mode_1_a_run_far_from_its_task() {
+    let sandbox = billing("");
+    sandbox.arkaint(["cycle", CACHE_TASK]).expect(0);
     let signal = &signals(&sandbox, 1)[0];
     let (z, threshold) = (&signal["evidence"]["z"], &signal["evidence"]["threshold"]);
     assert!(z.as_f64() < threshold.as_f64(), "{signal}");
+    assert_eq!(signal["evidence"]["method"], "lexical");
     let shown = sandbox.arkaint(["decay"]).expect(0).stdout;
     assert!(
         shown.contains("drift of the last 1 scored runs") && shown.contains('!'),
         "{shown}"
+    );
+}
+
+#[test]
+fn mode_1_by_a_model_of_the_operator_s_and_without_it_when_it_fails() {
+    // A model of two dimensions: is it about billing?
+    let script = "#!/bin/sh\nwhile IFS= read -r line; do printf '%s\\n' \"$line\" >> \"$HOME/asked\"; case $line in *invoice*) echo '[0.1, 1]';; *) echo '[1, 0.1]';; esac; done\n";
+    let sandbox = billing("[drift]\ncommand = [\"sh\", \"scripts/embed.sh\"]");
+    sandbox.write("scripts/embed.sh", script);
+    sandbox.commit_all("a model");
+    sandbox.arkaint(["cycle", CACHE_TASK]).expect(0);
+    let drift = &records(&sandbox, "run")[0]["drift"];
+    assert_eq!(
+        (&drift["method"], &drift["alarm"]),
+        (&json!("command"), &json!(true))
+    );
+    assert!(
+        (drift["cosine"].as_f64().unwrap() - 0.2 / 1.01).abs() < 1e-5,
+        "{drift}"
+    );
+    assert_eq!(signals(&sandbox, 1)[0]["evidence"]["method"], "command");
+    let asked = std::fs::read_to_string(sandbox.home().join("asked")).unwrap();
+    let first: Value = serde_json::from_str(asked.lines().next().unwrap()).unwrap();
+    assert_eq!(first, json!({"text": CACHE_TASK}));
+    assert!(
+        asked.contains("+invoice currency rounding"),
+        "the changed lines are shown: {asked}"
+    );
+
+    sandbox.write("scripts/embed.sh", "echo 'no model here' >&2; exit 7\n");
+    sandbox.commit_all("a broken model");
+    let ran = sandbox.arkaint(["cycle", CACHE_TASK]).expect(0);
+    assert!(
+        ran.stderr
+            .contains("drift.command failed (exit 7): no model here; drift is measured without it"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(records(&sandbox, "run")[1]["drift"]["method"], "lexical");
+}
+
+#[test]
+fn mode_1_by_a_service_on_this_machine() {
+    if which::which("curl").is_err() {
+        not_run("mode_1_by_a_service_on_this_machine", "curl");
+        return;
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/embed", listener.local_addr().unwrap());
+    let service = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+        let (request, body) = read_request(&mut reader).unwrap();
+        let vectors = body.lines().map(|line| {
+            let text: Value = serde_json::from_str(line).unwrap();
+            let billing = text["text"].as_str().unwrap().contains("invoice");
+            if billing { "[0.1, 1]\n" } else { "[1, 0.1]\n" }
+        });
+        let vectors: String = vectors.collect();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            vectors.len()
+        );
+        stream.write_all((head + &vectors).as_bytes()).unwrap();
+        request
+    });
+    let sandbox = billing(&format!("[drift]\nurl = \"{url}\""));
+    sandbox.arkaint(["cycle", CACHE_TASK]).expect(0);
+    assert!(service.join().unwrap().starts_with("POST /embed "));
+    let drift = &records(&sandbox, "run")[0]["drift"];
+    assert_eq!(
+        (&drift["method"], &drift["alarm"]),
+        (&json!("url"), &json!(true))
     );
 }
 
