@@ -82,6 +82,10 @@ pub(crate) enum Verb {
     Log(Log),
     /// Exchange the ledger with a remote
     Sync(Sync),
+    /// Tokens and money of the runs
+    Cost(Cost),
+    /// Signals of decay over time: is the agent getting worse?
+    Decay(Decay),
     /// Why a run was judged as it was
     Explain(Explain),
     /// What rollbacks put away, and how to get it back
@@ -395,6 +399,48 @@ pub(crate) struct Sync {
     /// How long one call of the network may last
     #[arg(long, value_name = "DURATION", default_value = "2m")]
     pub timeout: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Cost {
+    /// What to put together
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub by: CostBy,
+    /// No runs that ended before: a day in UTC (2026-01-31), a moment, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Price runs of unknown cost as the price tables of arkaint.toml say now
+    #[arg(long)]
+    pub reprice: bool,
+}
+
+/// What `cost` puts together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CostBy {
+    /// UTC.
+    #[default]
+    Day,
+    Model,
+    Provider,
+    Profile,
+    Task,
+    Agent,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Decay {
+    /// Only these modes, by number
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=6))]
+    pub mode: Vec<u64>,
+    /// Nothing from before: a day in UTC (2026-01-31), a moment, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// List at most N signals, newest first (default: 10)
+    #[arg(short = 'n', long, value_name = "N")]
+    pub max_count: Option<usize>,
+    /// What mode 2 would have said of each commit of RANGE
+    #[arg(long, value_name = "RANGE", conflicts_with_all = ["mode", "since", "max_count"])]
+    pub measure: Option<String>,
 }
 
 #[derive(Args, Debug)]

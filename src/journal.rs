@@ -86,6 +86,22 @@ pub(crate) fn open_run(worktree: &Worktree) -> PathBuf {
     worktree.state_dir().join("run.json")
 }
 
+/// The ids of the cycles that are open, or were interrupted, in this or any other worktree of the repository.
+pub(crate) fn open_ids(worktree: &Worktree) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Open {
+        id: String,
+    }
+    let linked = worktree.common_dir().join("worktrees").read_dir();
+    let linked = linked.into_iter().flatten().flatten();
+    linked
+        .map(|entry| entry.path())
+        .chain([worktree.common_dir().to_owned()])
+        .filter_map(|git_dir| state::load::<Open>(&git_dir.join("arkaint/run.json")))
+        .map(|open| open.id)
+        .collect()
+}
+
 /// Nothing is under way any more.
 pub(crate) fn clear(worktree: &Worktree) -> Result<()> {
     state::remove(&path(worktree))

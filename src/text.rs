@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 /// Shows C0, C1, DEL, bidi and zero-width characters as `<U+XXXX>` so that data cannot steer a terminal or hide itself.
 /// Newlines and tabs pass; carriage returns before a newline are dropped.
 pub(crate) fn visible(text: &str) -> String {
@@ -70,6 +72,22 @@ pub(crate) fn ellipsis(text: &str, max: usize) -> String {
     )
 }
 
+/// `text` cut to at most `columns` of a terminal, with `…` in place of what was cut.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let (mut kept, mut used) = (String::new(), 1);
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    format!("{}…", kept.trim_end())
+}
+
 fn floor_char(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -136,5 +154,10 @@ mod tests {
         assert_eq!(cut_on_line("äöü", 3), ("ä", 4));
         assert_eq!(tail_on_line("ab\ncd\nef", 5), "ef");
         assert_eq!(ellipsis("abcdefghij", 8), "abcde…");
+        assert_eq!(fit("abcdefgh", 8), "abcdefgh");
+        assert_eq!(
+            (fit("abcdefghi", 8), fit("日本語文", 6)),
+            ("abcdefg…".to_owned(), "日本…".to_owned())
+        );
     }
 }

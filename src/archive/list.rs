@@ -1,10 +1,8 @@
-//! What was put away: the archives as a person names them. Reads refs and commits only; pruning removes refs by count and age.
+//! What was put away: the archives as a person names them. Reads refs and commits only; which of them go is `retention`'s word.
 
 use anyhow::{Context, Result};
-use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
 
 use super::REFS;
-use crate::config::Retention;
 use crate::exit::Refusal;
 use crate::git::{Oid, Worktree};
 
@@ -84,36 +82,4 @@ pub(crate) fn find(worktree: &Worktree, id: &str) -> Result<Archive> {
         )
         .into()
     })
-}
-
-/// Drops archives beyond the retention's count or age. The newest, and those of `keep_run`, always stay. Returns how many went.
-pub(crate) fn prune(worktree: &Worktree, retention: &Retention, keep_run: &str) -> Result<usize> {
-    let repo = worktree.repo()?;
-    let now = jiff::Timestamp::now().as_second();
-    let age = i64::try_from(retention.age.as_secs()).unwrap_or(i64::MAX);
-    let mut dropped = 0;
-    for (place, archive) in all(worktree)?.iter().enumerate() {
-        let ours = archive
-            .id
-            .rsplit_once('/')
-            .is_some_and(|(run, _)| run == keep_run);
-        if place == 0 || ours || (place < retention.discards.max(1) && now - archive.seconds <= age)
-        {
-            continue;
-        }
-        let edit = RefEdit {
-            change: Change::Delete {
-                expected: PreviousValue::MustExistAndMatch(archive.commit.into()),
-                log: RefLog::AndReference,
-            },
-            name: format!("{REFS}{}", archive.id)
-                .try_into()
-                .context("naming an archive ref")?,
-            deref: false,
-        };
-        repo.edit_reference(edit)
-            .with_context(|| format!("dropping archive {}", archive.id))?;
-        dropped += 1;
-    }
-    Ok(dropped)
 }

@@ -4,6 +4,7 @@
 pub(crate) mod ignored;
 pub(crate) mod list;
 pub(crate) mod restore;
+pub(crate) mod retention;
 pub(crate) mod rollback;
 
 use anyhow::{Context, Result, bail};

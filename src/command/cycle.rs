@@ -129,7 +129,7 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
             "v": 1, "branch": pass.branch, "task": task, "profile": pass.profile, "agent": config.agent.name.as_str(), "argv": launched, "test": checked_by,
             "red": args.red, "timeouts": {"agent": config.agent.timeout.as_secs(), "idle": config.agent.idle_timeout.as_secs(), "test": config.checkpoint.timeout.as_secs(), "commit": crate::config::COMMIT_TIMEOUT.as_secs()},
             "max_turns": config.agent.max_turns, "budget": {"run_usd": budget.run_usd, "run_tokens": budget.run_tokens, "day_usd": budget.day_usd, "day_tokens": budget.day_tokens, "log_bytes": budget.log_bytes},
-            "today": {"runs": day.runs, "tokens": day.tokens, "usd": day.usd}, "packet_bytes": packet.piped().len(), "packet_max": config.packet.max_chars,
+            "today": {"runs": day.runs, "tokens": day.tokens(), "usd": day.usd()}, "packet_bytes": packet.piped().len(), "packet_max": config.packet.max_chars,
             "diff_max": config.active_profile().diff_chars, "preload_max": config.active_profile().preload_chars,
             "attempts": limits.attempts, "fix_rounds": limits.fix_rounds, "most_launches": limits.most_launches(),
             "retention": {"runs": config.retention.runs, "discards": config.retention.discards, "age": config.retention.age.as_secs(), "bytes": config.retention.bytes},
@@ -178,7 +178,9 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
             "today",
             format!(
                 "{} runs, {} tokens, {:.2} USD known",
-                day.runs, day.tokens, day.usd
+                day.runs,
+                day.tokens(),
+                day.usd()
             ),
         ),
         (

@@ -122,7 +122,10 @@ fn line(record: &Record) -> String {
             ),
             summary => format!("to {}; summary: {summary}", short("to")),
         },
-        "decay" => record.str("name").to_owned(),
+        "decay" => match record.str("line") {
+            "" => record.str("name").to_owned(),
+            line => format!("{}: {line}", record.str("name")),
+        },
         "dispatch" => format!(
             "{} {} {}",
             record.id(),

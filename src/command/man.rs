@@ -41,7 +41,7 @@ pub(crate) fn run(words: &Man, ui: &Ui) -> Result<Exit> {
     }
 }
 
-/// All pages: one a verb, the suite's own first, then those of the configuration, the ledger and the evidence.
+/// All pages: one a verb, the suite's own first, then those of the configuration, the ledger, the evidence and the modes of decay.
 pub(crate) fn pages() -> Vec<Page> {
     let mut root = Cli::command().subcommand_help_heading("COMMANDS");
     root.build();
@@ -62,6 +62,11 @@ pub(crate) fn pages() -> Vec<Page> {
         section: 5,
         text: include_str!("man/evidence.roff").to_owned(),
     });
+    pages.push(Page {
+        name: "git-arkaint-decay".to_owned(),
+        section: 7,
+        text: include_str!("man/decay-modes.roff").to_owned(),
+    });
     pages
 }
 
@@ -79,10 +84,10 @@ fn shown_verbs(command: &Command) -> impl Iterator<Item = &Command> {
 fn print(word: &str, ui: &Ui) -> Result<Exit> {
     let pages = pages();
     let short = |page: &Page| page.name.trim_start_matches("git-arkaint-").to_owned();
-    let Some(page) = pages
-        .iter()
-        .find(|page| page.name == word || short(page) == word)
-    else {
+    let Some(page) = pages.iter().find(|page| {
+        let numbered = format!("{}.{}", short(page), page.section);
+        page.name == word || short(page) == word || numbered == word
+    }) else {
         let near = pages
             .iter()
             .min_by_key(|page| strsim::damerau_levenshtein(&short(page), word));
@@ -184,6 +189,8 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-status" => include_str!("man/status.roff"),
         "git-arkaint-log" => include_str!("man/log.roff"),
         "git-arkaint-sync" => include_str!("man/sync.roff"),
+        "git-arkaint-cost" => include_str!("man/cost.roff"),
+        "git-arkaint-decay" => include_str!("man/decay.roff"),
         "git-arkaint-explain" => include_str!("man/explain.roff"),
         "git-arkaint-discarded" => include_str!("man/discarded.roff"),
         "git-arkaint-hooks" => include_str!("man/hooks.roff"),

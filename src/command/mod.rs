@@ -4,7 +4,10 @@ mod boot;
 mod checkpoint;
 mod completions;
 mod contract;
+mod cost;
 mod cycle;
+mod decay;
+mod decay_chart;
 mod deliver;
 mod demo;
 mod discarded;
@@ -78,6 +81,8 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Status(_) => status::run(&here()?, ui),
         Verb::Log(args) => log::run(&here()?, args, ui),
         Verb::Sync(args) => sync::run(&here()?, args, ui),
+        Verb::Cost(args) => cost::run(&here()?, args, ui),
+        Verb::Decay(args) => decay::run(&here()?, args, ui),
         Verb::Explain(args) if args.drift => explain_drift::run(&here()?, args.rev.as_deref(), ui),
         Verb::Explain(args) => explain_run::run(global, args, ui),
         Verb::Discarded(args) => discarded::run(global, args, ui),

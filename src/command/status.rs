@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::gate::{self, Lock};
 use crate::git::Worktree;
 use crate::journal;
-use crate::ledger::{Checkpoint, walk};
+use crate::ledger::{Checkpoint, notes, walk};
 use crate::text;
 use crate::ui::Ui;
 
@@ -65,11 +65,12 @@ fn facts(worktree: &Worktree) -> Result<Value> {
             "failures_remembered": o.breaker.remembered(),
         })),
         "contract": branch.as_deref().map(|branch| contract_of(worktree, branch)),
-        "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens, "tokens_unknown": day.tokens_unknown, "usd": day.usd, "usd_unknown": day.usd_unknown},
+        "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens(), "tokens_unknown": day.tokens_unknown, "usd": day.usd(), "usd_unknown": day.usd_unknown},
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
         "dispatches": dispatches(worktree)?,
         "archives": archives.len(),
         "scratch_bytes": scratch::size(&worktree.root().join(scratch::FOLDER)),
+        "ledger_bytes": notes::size(worktree)?,
     }))
 }
 
@@ -239,12 +240,13 @@ fn show(facts: &Value, ui: &Ui) {
         );
     }
     row("today (UTC)", spent);
+    let size = |key: &str| text::human_bytes(facts[key].as_u64().unwrap_or(0));
+    let (scratch, ledger) = (size("scratch_bytes"), size("ledger_bytes"));
     row(
         "put away",
         format!(
-            "{} archives; scratch {}",
-            facts["archives"],
-            text::human_bytes(facts["scratch_bytes"].as_u64().unwrap_or(0))
+            "{} archives; scratch {scratch}, ledger {ledger}",
+            facts["archives"]
         ),
     );
 }

@@ -5,7 +5,7 @@ use super::slot::Slot;
 use super::value::{Kind, Value};
 use super::{
     Agent, Branches, Breaker, Budget, Checkpoint, Config, Cycle, Deliver, Dispatch, Drift,
-    Evidence, Infra, Packet, Price, Profile, Retention, gate_keys, profiles,
+    Evidence, Infra, Packet, Price, Profile, Retention, gate_keys, profiles, signal_keys,
 };
 
 /// A table of the file.
@@ -479,53 +479,10 @@ pub(super) static TABLES: &[Table] = &[
             ),
         ],
     },
-    table(
-        "drift",
-        "Context drift: does what a run did still look like its task?",
-        &[key(
-            "threshold",
-            Kind::Score,
-            Is("0.84"),
-            "Scores below it are recorded as drift: how far the run's likeness to its task lies above that of other work here.",
-            |c, _| &mut c.drift.threshold,
-        )],
-    ),
+    signal_keys::DRIFT,
     gate_keys::EVIDENCE,
     gate_keys::DOD,
-    table(
-        "retention",
-        "What is kept of runs and of rolled-back work. The newest archive always stays.",
-        &[
-            key(
-                "runs",
-                Kind::Count(1, 100_000),
-                Is("20"),
-                "Runs kept under .arkaint/runs/.",
-                |c, _| &mut c.retention.runs,
-            ),
-            key(
-                "discards",
-                Kind::Count(1, 100_000),
-                Is("50"),
-                "Archives of discarded work.",
-                |c, _| &mut c.retention.discards,
-            ),
-            key(
-                "age",
-                Kind::Duration,
-                Is(r#""30d""#),
-                "Age of the oldest archive.",
-                |c, _| &mut c.retention.age,
-            ),
-            key(
-                "bytes",
-                Kind::Size(1 << 20, 1 << 50),
-                Is(r#""2GiB""#),
-                "Size of all archives together.",
-                |c, _| &mut c.retention.bytes,
-            ),
-        ],
-    ),
+    signal_keys::RETENTION,
 ];
 
 /// The table called `name`.

@@ -15,6 +15,7 @@ mod pattern;
 mod personal;
 mod profiles;
 mod setting;
+mod signal_keys;
 mod slot;
 mod template;
 #[cfg(test)]
@@ -257,6 +258,10 @@ pub(crate) struct Price {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Drift {
     pub threshold: f64,
+    /// argv of an embedding model: JSON lines in, vectors out.
+    pub command: Option<Vec<String>>,
+    /// A service that does the same.
+    pub url: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

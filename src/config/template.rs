@@ -169,6 +169,7 @@ mod tests {
         config.prices.clear();
         config.deliver.base = None;
         config.dispatch.setup = None;
+        (config.drift.command, config.drift.url) = (None, None);
         let kinds: Vec<_> = config.dod.iter().map(|item| item.kind).collect();
         assert_eq!(kinds, DodKind::ALL);
         config.dod.clear();

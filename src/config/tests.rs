@@ -135,7 +135,13 @@ fn every_default_is_the_documented_one() {
     };
     assert_eq!((evidence, dod), (expected, Vec::new()));
     assert!(prices.is_empty());
-    assert_eq!(drift, Drift { threshold: 0.84 });
+    assert_eq!(
+        drift,
+        Drift {
+            threshold: 0.84,
+            ..Drift::default()
+        }
+    );
     let expected = Retention {
         runs: 20,
         discards: 50,

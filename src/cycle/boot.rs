@@ -9,7 +9,7 @@ use super::machine::{Limits, Progress};
 use super::open::{self, Open};
 use super::{recovery, scratch, spending};
 use crate::agent::Outcome;
-use crate::archive::{self, Order, list, rollback};
+use crate::archive::{self, Order, retention, rollback};
 use crate::exit::Exit;
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
@@ -66,7 +66,7 @@ pub(crate) fn run(pass: &Pass, task: &str, ui: &Ui) -> Result<(Exit, Value)> {
         ui.warn(finding);
     }
     scratch::prune(&pass.worktree, &pass.config.retention)?;
-    list::prune(&pass.worktree, &pass.config.retention, &launched.run)?;
+    retention::prune(&pass.worktree, &pass.config.retention, &launched.run)?;
     let exit = exit(&launched);
     let value = json!({"v": 1, "run": launched.run, "outcome": launched.judgement.outcome.word(), "reason": launched.reason, "findings": launched.findings, "exit": exit.code()});
     if exit == Exit::Done {

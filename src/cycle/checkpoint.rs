@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::{Context, Result};
 
 use super::checks::{self, Care, Verdict};
+use super::signals;
 use crate::config::{self, Config};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
@@ -62,7 +63,11 @@ pub(crate) fn make(pass: &Pass, order: &Order, ui: &Ui) -> Result<Made> {
         }
     }
     scan(pass, head_tree, checked.content.tree)?;
-    commit(pass, order, checked.content.tree, status, ui)
+    let made = commit(pass, order, checked.content.tree, status, ui)?;
+    if let Made::New(checkpoint) = &made {
+        signals::of_checkpoint(pass, order, checkpoint, ui);
+    }
+    Ok(made)
 }
 
 fn accept(verdict: &Verdict, ui: &Ui) -> Result<Status> {

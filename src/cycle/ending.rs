@@ -8,7 +8,7 @@ use super::judging::Launched;
 use super::open::{self, Open};
 use super::{rolled_back, run, scratch};
 use crate::agent::Outcome;
-use crate::archive::{self, Order, list};
+use crate::archive::{self, Order, retention};
 use crate::decay::Scale;
 use crate::evidence::assess::Verdict;
 use crate::exit::{Exit, Refusal};
@@ -247,7 +247,7 @@ fn finish(pass: &Pass, run: &str) -> Result<()> {
         let _ = Scale::fit(&pass.worktree, head);
     }
     scratch::prune(&pass.worktree, &pass.config.retention)?;
-    list::prune(&pass.worktree, &pass.config.retention, run)?;
+    retention::prune(&pass.worktree, &pass.config.retention, run)?;
     Ok(())
 }
 

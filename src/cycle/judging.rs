@@ -10,6 +10,7 @@ use super::open::Open;
 use super::projection;
 use super::proof::Proof;
 use super::run_record::{self, Facts};
+use super::signals;
 use crate::agent::launch::AgentRun;
 use crate::agent::{Last, Outcome, Transcript, Usage};
 use crate::archive::Snapshot;
@@ -170,7 +171,7 @@ pub(super) fn judge(
         .tokens
         .zip(ran.transcript.usage.and_then(Usage::total))
         .map(|(sum, used)| sum + used);
-    let score = run_record::drift(pass, git, &open.task, &evidence);
+    let score = run_record::drift(pass, git, &open.task, &evidence, ui);
     let scale = run_record::scale(pass);
     let facts = Facts {
         outcome,
@@ -187,14 +188,10 @@ pub(super) fn judge(
         let failures = red.signatures.iter();
         records.extend(failures.map(|s| run_record::failure(&evidence.run, open, red, s)));
     }
-    if let Some(score) = score.as_ref().filter(|s| s.alarms(scale.threshold)) {
-        records.push(run_record::decay(
-            &evidence.run,
-            open,
-            &scale.to_json(score),
-        ));
-        ui.warn("what the run did is far from its task (git arkaint explain shows why)");
-    }
+    let drift = score.as_ref().map(|score| (score, &scale));
+    let signs = signals::of_launch(pass, open, git, &evidence, drift, reds)?;
+    records.extend(signals::records(&signs, &evidence.run, open));
+    signals::say(&signs, ui);
     notes::append(&pass.worktree, open.on, &records)?;
     projection::append(&pass.worktree, &records)?;
     let trip = trips.checks.clone().or_else(|| trips.tools.clone());

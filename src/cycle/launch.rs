@@ -9,7 +9,7 @@ use super::judging::{self, Evidence, Launched};
 use super::open::Open;
 use super::{packing, proof, scratch, spending};
 use crate::agent::launch::{self, AgentRun, Caps};
-use crate::archive::{self, Order, Snapshot};
+use crate::archive::{self, Order, Snapshot, retention};
 use crate::gate::Pass;
 use crate::git::Oid;
 use crate::git::hardened::{Attributes, Hardened};
@@ -82,6 +82,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
         packet.payload.as_bytes(),
     )?;
 
+    let watch = retention::watch(worktree)?;
     let noted = Noted::take(worktree, &pass.branch_ref(), tip, before.tree)?;
     let version = launch::version(&pass.config.agent, worktree.root());
     open.launches += 1;
@@ -99,6 +100,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
     scratch::latest(worktree, &folder, "run.log")?;
 
     let after = after(pass, &git, &noted, &before, &run, ui)?;
+    drop(watch);
     journal::clear(worktree)?;
     judging::judge(
         pass,
@@ -142,9 +144,9 @@ fn launch_agent(
     let caps = Caps {
         tokens: tighter_tokens(
             budget.run_tokens,
-            budget.day_tokens.saturating_sub(day.tokens),
+            budget.day_tokens.saturating_sub(day.tokens()),
         ),
-        usd: tighter_usd(budget.run_usd, (budget.day_usd - day.usd).max(0.0)),
+        usd: tighter_usd(budget.run_usd, (budget.day_usd - day.usd()).max(0.0)),
         log_bytes: budget.log_bytes,
     };
     let order = launch::Order {

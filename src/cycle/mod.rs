@@ -17,6 +17,7 @@ pub(crate) mod rolled_back;
 pub(crate) mod run;
 mod run_record;
 pub(crate) mod scratch;
+mod signals;
 pub(crate) mod spending;
 
 pub(crate) use ending::Ended;

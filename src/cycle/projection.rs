@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::{scratch, spending};
 use crate::git::Worktree;
-use crate::ledger::{Record, notes};
+use crate::ledger::{Kind, Record, notes};
 use crate::secret;
 
 /// The file that a record is copied to; most have none.
@@ -29,14 +29,17 @@ fn line(record: &Record) -> String {
         .unwrap_or_default()
 }
 
-/// Copies what was just recorded, and adds the day up again.
+/// Copies what was just recorded, and adds up the day of each run again.
 pub(super) fn append(worktree: &Worktree, records: &[Record]) -> Result<()> {
     for record in records {
         if let Some(file) = file(record) {
             scratch::audit(worktree, &file, &line(record))?;
         }
+        if record.is(Kind::Run) {
+            spending::roll_up(worktree, record.at())?;
+        }
     }
-    spending::roll_up(worktree)
+    Ok(())
 }
 
 /// Writes every file anew from the whole ledger; the names and how many lines each has. A file that the ledger has no record for stays as it is.
@@ -53,7 +56,7 @@ pub(crate) fn rebuild(worktree: &Worktree) -> Result<Vec<(String, usize)>> {
     for (name, lines) in &files {
         scratch::replace_audit(worktree, name, &lines.concat())?;
     }
-    spending::roll_up(worktree)?;
+    spending::roll_up_all(worktree)?;
     Ok(files
         .into_iter()
         .map(|(name, lines)| (name, lines.len()))

@@ -114,6 +114,14 @@ fn fork(worktree: &Worktree, config: &Config, branch: &str) -> Result<Option<Oid
 }
 
 impl Proof {
+    /// What is in the scope of the contract, and what is out of it.
+    pub(super) fn scope(&self) -> (&[String], &[String]) {
+        self.frozen.as_ref().map_or((&[], &[]), |frozen| {
+            let body = &frozen.contract.body;
+            (&body.in_scope, &body.out_of_scope)
+        })
+    }
+
     /// The brief of the prompt.
     pub(crate) fn brief(&self, config: &Config) -> String {
         let dod_path = config.evidence.dod_file.to_string_lossy();

@@ -11,7 +11,7 @@ use super::launch::{self, Brief};
 use super::machine::{Limits, Recovery, Step};
 use super::open::{self, Open};
 use super::opening;
-use super::{proof, recovery, rolled_back, spending};
+use super::{projection, proof, recovery, rolled_back, signals, spending};
 use crate::agent::Outcome;
 use crate::archive::{Order, rollback};
 use crate::exit::Exit;
@@ -177,17 +177,22 @@ fn trip(
         .trip
         .as_ref()
         .map_or_else(|| why.to_owned(), |t| t.signature.label.clone());
-    let records = [
+    let signature = launched.trip.as_ref().map(|t| &t.signature.hash);
+    let signs = signals::of_trip(pass, open, launched)?;
+    let mut records = vec![
         Record::new(
             Kind::Trip,
-            json!({"run": launched.run, "cycle": open.id, "why": why, "label": label, "line": line, "attempt": open.progress.attempt(), "green": launched.green.is_some()}),
+            json!({"run": launched.run, "cycle": open.id, "why": why, "signature": signature, "label": label, "line": line, "attempt": open.progress.attempt(), "green": launched.green.is_some()}),
         ),
         Record::new(
             Kind::Rollback,
             rolled_back::record_fields(&report, &open.target, why, &pass.branch),
         ),
     ];
+    records.extend(signals::records(&signs, &launched.run, open));
     notes::append(&pass.worktree, open.on, &records)?;
+    projection::append(&pass.worktree, &records)?;
+    signals::say(&signs, ui);
     if launched.green.is_some() {
         ui.say(
             Tone::Plain,

@@ -9,13 +9,14 @@ use super::machine::Checks;
 use super::open::Open;
 use super::spending;
 use crate::agent::{self, Outcome, Transcript};
-use crate::decay::{self, Model, Scale, Score};
+use crate::decay::{self, Embedder, Model, Scale, Score};
 use crate::gate::Pass;
 use crate::git::hardened::{Attributes, Hardened};
 use crate::judge::{Signature, ToolReport};
 use crate::ledger::{Kind, Record};
 use crate::packet::Instruction;
 use crate::text;
+use crate::ui::Ui;
 
 /// What the judge found, for the record.
 pub(super) struct Facts<'a> {
@@ -106,7 +107,7 @@ fn checks_word(state: Checks) -> &'static str {
 fn tallies(report: &ToolReport) -> Vec<Value> {
     let shown = |tally: &crate::judge::Tally| {
         let signature = &tally.seen.signature;
-        json!({"signature": signature.hash, "label": signature.label, "line": signature.raw, "count": tally.count, "total": tally.total, "resolved": tally.resolved})
+        json!({"signature": signature.hash, "family": signature.family(), "label": signature.label, "line": signature.raw, "count": tally.count, "total": tally.total, "resolved": tally.resolved})
     };
     report.tallies().take(50).map(shown).collect()
 }
@@ -132,21 +133,15 @@ fn sha256(text: &str) -> String {
 pub(super) fn failure(run: &str, open: &Open, red: &Red, signature: &Signature) -> Record {
     Record::new(
         Kind::Failure,
-        json!({"run": run, "cycle": open.id, "check": checks::name(red.run.kind), "how": red.run.how, "signature": signature.hash, "label": signature.label, "line": signature.raw}),
-    )
-}
-
-pub(super) fn decay(run: &str, open: &Open, evidence: &Value) -> Record {
-    Record::new(
-        Kind::Decay,
-        json!({"mode": 1, "name": "context-drift", "run": run, "cycle": open.id, "evidence": evidence}),
+        json!({"run": run, "cycle": open.id, "check": checks::name(red.run.kind), "how": red.run.how, "signature": signature.hash, "family": signature.family(), "label": signature.label, "line": signature.raw}),
     )
 }
 
 /// The operator's own threshold, or this repository's.
 pub(super) fn scale(pass: &Pass) -> Scale {
     let own = pass.config.drift.threshold;
-    if (own - decay::THRESHOLD).abs() > f64::EPSILON {
+    // Scores of another method are no measure for one that nobody fitted.
+    if Embedder::of(&pass.config.drift).is_some() || (own - decay::THRESHOLD).abs() > f64::EPSILON {
         Scale::fixed(own)
     } else {
         Scale::kept(&pass.worktree)
@@ -159,6 +154,7 @@ pub(super) fn drift(
     git: &Hardened<'_>,
     task: &str,
     evidence: &Evidence,
+    ui: &Ui,
 ) -> Option<Score> {
     const MAX_DIFF: usize = 2 * 1024 * 1024;
     let trees = [
@@ -184,7 +180,14 @@ pub(super) fn drift(
     diff.truncate(MAX_DIFF);
     let model = Model::at(&pass.worktree, Some(pass.head)).ok()?;
     let mut score = model.score(task, &diff);
-    score.said = model.said(task, &evidence.ran.transcript.last_message);
+    let said = &evidence.ran.transcript.last_message;
+    score.said = model.said(task, said);
+    if let Some(embedder) = Embedder::of(&pass.config.drift)
+        && let Err(error) =
+            embedder.rescore(&pass.worktree, pass.head, &mut score, [task, said], &diff)
+    {
+        ui.warn(format!("{error:#}; drift is measured without it"));
+    }
     Some(score)
 }
 

@@ -92,6 +92,13 @@ pub(crate) fn audit(worktree: &Worktree, name: &str, line: &str) -> Result<()> {
     writeln!(file, "{line}").with_context(|| format!("writing {name}"))
 }
 
+/// The lines of `.arkaint/audit/NAME`, each with its newline; `None` where there is no such text.
+pub(crate) fn read_audit(worktree: &Worktree, name: &str) -> Option<Vec<String>> {
+    let file = worktree.root().join(FOLDER).join("audit").join(name);
+    let text = fs::read_to_string(file).ok()?;
+    Some(text.split_inclusive('\n').map(str::to_owned).collect())
+}
+
 /// Replaces `.arkaint/audit/NAME`.
 pub(crate) fn replace_audit(worktree: &Worktree, name: &str, text: &str) -> Result<()> {
     let folder = worktree.root().join(FOLDER).join("audit");

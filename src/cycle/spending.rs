@@ -10,7 +10,8 @@ use crate::agent::launch::{self, AgentRun};
 use crate::config::Config;
 use crate::exit::{Exit, Refusal};
 use crate::git::Worktree;
-use crate::ledger::{Kind, Record, notes, record};
+use crate::ledger::record;
+use crate::ledger::spent::{self, By, Sum};
 use crate::text;
 
 /// What a run cost.
@@ -44,80 +45,24 @@ impl Cost {
     }
 }
 
-/// What one UTC day has used so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Day {
-    pub runs: u64,
-    /// Tokens that were reported.
-    pub tokens: u64,
-    /// Runs whose tokens are unknown.
-    pub tokens_unknown: u64,
-    /// USD that were reported or computed.
-    pub usd: f64,
-    /// Runs whose cost is unknown.
-    pub usd_unknown: u64,
-}
-
-impl Day {
-    fn add(&mut self, run: &Record) {
-        self.runs += 1;
-        let tokens = run.get("tokens").filter(|t| t.is_object());
-        let part = |name: &str| tokens.and_then(|t| t.get(name)).and_then(Value::as_u64);
-        match (
-            part("input"),
-            part("output"),
-            run.get("tokens_estimated").and_then(Value::as_u64),
-        ) {
-            (None, None, estimated) => {
-                // A budget must hold where an agent tells nothing: the estimate counts against it, and the run counts as unknown.
-                self.tokens += estimated.unwrap_or(0);
-                self.tokens_unknown += 1;
-            }
-            (input, output, _) => self.tokens += input.unwrap_or(0) + output.unwrap_or(0),
-        }
-        match run
-            .get("cost")
-            .and_then(|c| c.get("usd"))
-            .and_then(Value::as_f64)
-        {
-            Some(usd) => self.usd += usd,
-            None => self.usd_unknown += 1,
-        }
-    }
-}
-
-/// All days that the ledger has runs of, by date.
-pub(crate) fn days(worktree: &Worktree) -> Result<BTreeMap<String, Day>> {
-    let mut days: BTreeMap<String, Day> = BTreeMap::new();
-    for (_, run) in notes::all(worktree)?
-        .iter()
-        .filter(|(_, r)| r.is(Kind::Run))
-    {
-        days.entry(run.at().chars().take(10).collect())
-            .or_default()
-            .add(run);
-    }
-    Ok(days)
-}
-
-/// The present day's use.
-pub(crate) fn today(worktree: &Worktree) -> Result<Day> {
-    let date: String = record::now().chars().take(10).collect();
-    Ok(days(worktree)?.get(&date).copied().unwrap_or_default())
+/// The present UTC day's use.
+pub(crate) fn today(worktree: &Worktree) -> Result<Sum> {
+    spent::of_day(worktree, &record::now()[..10])
 }
 
 /// Refuses a launch for which the day has nothing left.
 pub(crate) fn admit(worktree: &Worktree, config: &Config) -> Result<()> {
     let day = today(worktree)?;
-    let spent = if day.tokens >= config.budget.day_tokens {
+    let spent = if day.tokens() >= config.budget.day_tokens {
         format!(
             "budget.day_tokens: {} tokens used today (UTC), {} allowed",
-            day.tokens, config.budget.day_tokens
+            day.tokens(),
+            config.budget.day_tokens
         )
-    } else if day.usd >= config.budget.day_usd {
+    } else if day.usd() >= config.budget.day_usd {
         format!(
             "budget.day_usd: {} spent today (UTC), {} allowed",
-            text::usd(day.usd),
+            text::usd(day.usd()),
             text::usd(config.budget.day_usd)
         )
     } else {
@@ -131,15 +76,37 @@ pub(crate) fn admit(worktree: &Worktree, config: &Config) -> Result<()> {
     .into())
 }
 
-/// Writes `.arkaint/audit/daily.jsonl`: a line a day.
-pub(crate) fn roll_up(worktree: &Worktree) -> Result<()> {
-    let lines = days(worktree)?.into_iter().map(|(date, day)| {
-        json!({
-            "date": date, "zone": "UTC", "runs": day.runs, "tokens": day.tokens, "runs_with_unknown_tokens": day.tokens_unknown,
-            "usd": day.usd, "runs_with_unknown_cost": day.usd_unknown,
-        })
-        .to_string()
-            + "\n"
-    });
-    scratch::replace_audit(worktree, "daily.jsonl", &lines.collect::<String>())
+/// The file of the days, in `.arkaint/audit/`.
+const DAILY: &str = "daily.jsonl";
+
+/// Writes `.arkaint/audit/daily.jsonl`: a line a day. Other days than that of the run that ended `at` stand there
+/// already, unless the file is new.
+pub(crate) fn roll_up(worktree: &Worktree, at: &str) -> Result<()> {
+    let Some(mut lines) = scratch::read_audit(worktree, DAILY) else {
+        return roll_up_all(worktree);
+    };
+    let date = at.get(..10).unwrap_or_default();
+    let same = format!("{{\"date\":\"{date}\"");
+    lines.retain(|line| !line.starts_with(&same));
+    let mut text = lines.concat();
+    text.push_str(&line(date, &spent::of_day(worktree, date)?));
+    scratch::replace_audit(worktree, DAILY, &text)
+}
+
+/// Writes a line for every day of the ledger.
+pub(crate) fn roll_up_all(worktree: &Worktree) -> Result<()> {
+    let days = spent::by(worktree, By::Day, None, &BTreeMap::new())?;
+    let lines = days
+        .iter()
+        .filter_map(|(date, day)| Some(line(date.as_deref()?, day)));
+    scratch::replace_audit(worktree, DAILY, &lines.collect::<String>())
+}
+
+fn line(date: &str, day: &Sum) -> String {
+    json!({
+        "date": date, "zone": "UTC", "runs": day.runs, "tokens": day.tokens(), "runs_with_unknown_tokens": day.tokens_unknown,
+        "usd": day.usd(), "runs_with_unknown_cost": day.usd_unknown,
+    })
+    .to_string()
+        + "\n"
 }

@@ -24,7 +24,7 @@ const BACKGROUND: usize = 100;
 const MIN_TASK_TERMS: usize = 8;
 const MIN_MESSAGES: usize = 10;
 /// Keeps `z` finite and steady where all messages are about equally far.
-const DEVIATION_FLOOR: f64 = 0.02;
+pub(super) const DEVIATION_FLOOR: f64 = 0.02;
 /// Mean and deviation that stand in for a background of too few messages. Such a score is never judged; they only keep its number
 /// on the scale of the others, for whoever ranks pairs.
 const TYPICAL_BACKGROUND: (f64, f64) = (0.03, 0.04);
@@ -42,6 +42,8 @@ pub(crate) struct Model {
 /// How alike a task and what was done are.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Score {
+    /// How it was measured: [`METHOD`], or by which configured model.
+    pub method: &'static str,
     pub verdict: Verdict,
     /// Similarity of task and diff, 0 to 1; `None` where one of them has no terms.
     pub cosine: Option<f64>,
@@ -160,6 +162,7 @@ impl Model {
             Verdict::Measured
         };
         Score {
+            method: METHOD,
             verdict,
             cosine,
             z,
@@ -260,7 +263,7 @@ impl Score {
     ///
     /// | field | type | meaning |
     /// | --- | --- | --- |
-    /// | `method` | string | how it was measured: `lexical`, or the name of a configured model |
+    /// | `method` | string | how it was measured: `lexical`, `command` or `url` |
     /// | `version` | integer | version of the method; compare only scores of the same method and version |
     /// | `verdict` | string | `measured`, or `unmeasured` where the score must not be judged |
     /// | `reason` | string or null | why it is unmeasured |
@@ -278,7 +281,7 @@ impl Score {
             Verdict::Unmeasured(reason) => ("unmeasured", Some(reason.as_str())),
         };
         json!({
-            "method": METHOD,
+            "method": self.method,
             "version": VERSION,
             "verdict": verdict,
             "reason": reason,
@@ -311,7 +314,7 @@ fn length(vector: &Vector) -> f64 {
     vector.values().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+pub(super) fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     (

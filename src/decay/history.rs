@@ -41,7 +41,7 @@ pub(super) fn walk(repo: &gix::Repository, base: Oid) -> Result<gix::revision::W
 
 /// The last messages before and at `base`, newest first. A run of checkpoints for one task is one document: it would else be the
 /// whole background, and every diff alike.
-fn messages(repo: &gix::Repository, base: Oid) -> Result<Vec<String>> {
+pub(super) fn messages(repo: &gix::Repository, base: Oid) -> Result<Vec<String>> {
     let (mut messages, mut tasks) = (Vec::new(), HashSet::new());
     for commit in walk(repo, base)? {
         let commit = commit?;

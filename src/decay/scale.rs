@@ -293,6 +293,7 @@ mod tests {
     fn the_percentile_counts_the_scores_above() {
         let scale = Scale::from_scores(vec![3.0, 1.0, 2.0, 4.0]);
         let mut score = Score {
+            method: METHOD,
             verdict: Verdict::Measured,
             cosine: None,
             z: Some(1.5),

@@ -67,10 +67,11 @@ impl<'a> Hardened<'a> {
             fs::write(fresh.join("config"), &config)?;
             fs::write(fresh.join("info/exclude"), &exclude)?;
             if attributes == Attributes::Raw {
-                // The highest word on attributes in every version of git; `--attr-source` came only with 2.41.
+                // The highest word on attributes in every version of git; `--attr-source` came only with 2.41. `diff` is unset, not false:
+                // else every file would be binary, and drift would see paths alone.
                 fs::write(
                     fresh.join("info/attributes"),
-                    "* -text -eol -filter -ident -working-tree-encoding -diff\n",
+                    "* -text -eol -filter -ident -working-tree-encoding !diff\n",
                 )?;
             }
             if home.exists() {

@@ -18,7 +18,7 @@ mod shell;
 pub(crate) mod signature;
 mod tally;
 
-pub(crate) use breaker::{Breaker, Trip};
+pub(crate) use breaker::{Breaker, Trip, TripKind};
 pub(crate) use listener::Listener;
 pub(crate) use report::{Tally, ToolReport};
 pub(crate) use signature::Signature;

@@ -8,8 +8,10 @@ pub(crate) mod page;
 pub(crate) mod record;
 pub(crate) mod relink;
 pub(crate) mod since;
+pub(crate) mod spent;
 pub(crate) mod sync;
 mod union;
+pub(crate) mod used;
 pub(crate) mod walk;
 
 pub(crate) use checkpoint::{Checkpoint, Status};

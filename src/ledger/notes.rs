@@ -289,6 +289,24 @@ fn at_of(line: &[u8]) -> Option<&[u8]> {
     (rest[end] == b'"').then(|| &rest[..end])
 }
 
+/// Bytes of everything that the ledger holds now: its notes, and the blobs that they name. Reads no content.
+pub(crate) fn size(worktree: &Worktree) -> Result<u64> {
+    let repo = worktree.repo()?;
+    let Some(tip) = tip(repo)? else {
+        return Ok(0);
+    };
+    let tree = repo.find_commit(tip)?.tree()?;
+    let files = tree.traverse().breadthfirst.files();
+    let mut bytes = 0;
+    for entry in files.context("reading the ledger")? {
+        // What a partial clone has left out, or was lost, takes no room.
+        bytes += repo
+            .try_find_header(entry.oid)?
+            .map_or(0, |header| header.size());
+    }
+    Ok(bytes)
+}
+
 /// Calls `take` with every line of the ledger and the object that it hangs on, in no order; one note at a time is held.
 pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -> Result<()> {
     let repo = worktree.repo()?;

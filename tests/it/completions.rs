@@ -73,7 +73,7 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     };
     assert_eq!(
         offered("git arkaint c"),
-        "checkpoint completions contract cycle"
+        "checkpoint completions contract cost cycle"
     );
     assert_eq!(
         offered("git arkaint ho"),
@@ -108,7 +108,7 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     );
     assert_eq!(
         offered("git-arkaint c"),
-        "checkpoint completions contract cycle"
+        "checkpoint completions contract cost cycle"
     );
     assert_eq!(offered("git-arkaint cycle --re"), "--red --repeat");
 }

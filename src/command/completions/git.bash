@@ -36,14 +36,16 @@ __git_arkaint_value ()
 		__gitcomp "$(__git_arkaint_profiles)" "" "$value" ;;
 	--kind)
 		__gitcomp "checkpoint run decay failure trip rollback dispatch contract approval" "" "$value" ;;
+	--by)
+		__gitcomp "day model provider profile task agent" "" "$value" ;;
 	--run)
 		__gitcomp "$(__git_arkaint_runs)" "" "$value" ;;
-	--rev|--base)
+	--rev|--base|--measure)
 		__git_complete_refs --cur="$value" ;;
 	-C|--install|--task-file|--tasks|--contract)
 		# Nothing from here: bash then offers folders and files.
 		return 0 ;;
-	-m|--message|--task|--provider|--model|--branch|--repeat|-j|--jobs|-n|--max-count)
+	-m|--message|--task|--provider|--model|--branch|--repeat|-j|--jobs|-n|--max-count|--since|--mode)
 		return 0 ;;
 	*)
 		return 1 ;;
@@ -70,7 +72,7 @@ __git_arkaint_verb ()
 	"completions ",*)
 		__gitcomp "bash zsh fish" ;;
 	"man ",*)
-		__gitcomp "$__git_arkaint_verbs config ledger" ;;
+		__gitcomp "$__git_arkaint_verbs config ledger evidence" ;;
 	"discarded show",*|"discarded diff",*|"discarded restore",*)
 		__gitcomp_nl "$(__git for-each-ref --format='%(refname:lstrip=3)' refs/arkaint/discarded)" ;;
 	"discarded ",*|"hooks ",*)

@@ -1,0 +1,161 @@
+//! Tokens and money of many runs, added up. Unknown is counted, never added as 0; a record that a rebase or a repair put on a second
+//! commit counts once. It knows no budget.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+
+use anyhow::Result;
+
+use super::notes;
+use super::used::{Usd, Used};
+use crate::agent::launch;
+use crate::config::Price;
+use crate::git::Worktree;
+
+/// What runs are put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// UTC.
+    Day,
+    Model,
+    Provider,
+    Profile,
+    Task,
+    Agent,
+}
+
+/// What some runs used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sum {
+    pub runs: u64,
+    /// Tokens as reported; cached ones are part of the input.
+    pub input: u64,
+    pub output: u64,
+    /// Tokens found in the provider's cache.
+    pub cached: u64,
+    /// Runs whose tokens are unknown, and what their streams were estimated at; no part of the above.
+    pub tokens_unknown: u64,
+    pub estimated: u64,
+    /// USD that agents reported, and of how many runs.
+    pub reported: f64,
+    pub reported_runs: u64,
+    /// USD by configured prices, and of how many runs.
+    pub computed: f64,
+    pub computed_runs: u64,
+    /// Those of the computed ones that were unknown at the time and are priced as configured now.
+    pub repriced_runs: u64,
+    /// Runs whose cost is unknown.
+    pub usd_unknown: u64,
+}
+
+impl Sum {
+    fn add(&mut self, run: &Used<'_>, prices: &BTreeMap<String, Price>) {
+        self.runs += 1;
+        let usage = run.usage();
+        if usage.total().is_some() {
+            self.input = self.input.saturating_add(usage.input.unwrap_or(0));
+            self.output = self.output.saturating_add(usage.output.unwrap_or(0));
+            self.cached = self.cached.saturating_add(usage.cache_read.unwrap_or(0));
+        } else {
+            self.tokens_unknown += 1;
+            self.estimated = self.estimated.saturating_add(run.estimated());
+        }
+        match run.usd() {
+            Usd::Reported(usd) => {
+                self.reported += usd;
+                self.reported_runs += 1;
+            }
+            Usd::Computed(usd) => {
+                self.computed += usd;
+                self.computed_runs += 1;
+            }
+            Usd::Unknown => match price(run, prices) {
+                Some(price) if usage.total().is_some() => {
+                    self.computed += launch::cost(usage, price);
+                    self.computed_runs += 1;
+                    self.repriced_runs += 1;
+                }
+                _ => self.usd_unknown += 1,
+            },
+        }
+    }
+
+    /// Adds what other runs used.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.tokens_unknown += other.tokens_unknown;
+        self.estimated = self.estimated.saturating_add(other.estimated);
+        self.reported += other.reported;
+        self.reported_runs += other.reported_runs;
+        self.computed += other.computed;
+        self.computed_runs += other.computed_runs;
+        self.repriced_runs += other.repriced_runs;
+        self.usd_unknown += other.usd_unknown;
+    }
+
+    /// What counts against a budget of tokens: that must hold where an agent tells nothing, so the estimate counts.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.input
+            .saturating_add(self.output)
+            .saturating_add(self.estimated)
+    }
+
+    /// USD that are known: the least that was spent.
+    pub(crate) fn usd(&self) -> f64 {
+        self.reported + self.computed
+    }
+}
+
+fn price(run: &Used<'_>, prices: &BTreeMap<String, Price>) -> Option<Price> {
+    let (provider, model) = (run.provider.0.as_deref()?, run.model.0.as_deref()?);
+    prices.get(&format!("{provider}/{model}")).copied()
+}
+
+/// Sums by one word of each run; `None` for runs that do not tell it. `since`: none that ended before, as [`super::since::parse`] gives
+/// it. `prices`: what runs of unknown cost are priced by now.
+pub(crate) fn by(
+    worktree: &Worktree,
+    by: By,
+    since: Option<&str>,
+    prices: &BTreeMap<String, Price>,
+) -> Result<BTreeMap<Option<String>, Sum>> {
+    let mut sums: BTreeMap<Option<String>, Sum> = BTreeMap::new();
+    each(worktree, None, |run| {
+        if since.is_some_and(|since| run.at() < since) {
+            return;
+        }
+        let word = match by {
+            By::Day => run.day(),
+            By::Model => run.model.0.as_deref(),
+            By::Provider => run.provider.0.as_deref(),
+            By::Profile => run.profile.0.as_deref(),
+            By::Task => run.task.0.as_deref(),
+            By::Agent => run.agent.0.as_deref(),
+        };
+        let word = word.filter(|word| !word.is_empty()).map(str::to_owned);
+        sums.entry(word).or_default().add(run, prices);
+    })?;
+    Ok(sums)
+}
+
+/// What one UTC day (`2026-01-31`) used.
+pub(crate) fn of_day(worktree: &Worktree, day: &str) -> Result<Sum> {
+    let mut sum = Sum::default();
+    each(worktree, Some(day), |run| sum.add(run, &BTreeMap::new()))?;
+    Ok(sum)
+}
+
+fn each(worktree: &Worktree, day: Option<&str>, mut run: impl FnMut(&Used<'_>)) -> Result<()> {
+    // Lines, not ids: a forged record with the id of another must not hide it.
+    let (keys, mut seen) = (RandomState::new(), HashSet::new());
+    notes::each_line(worktree, |_, line| {
+        if let Some(used) = Used::from_line(line, day)
+            && seen.insert(keys.hash_one(line))
+        {
+            run(&used);
+        }
+    })
+}
