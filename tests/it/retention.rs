@@ -102,7 +102,7 @@ fn archives_go_by_size_and_by_age_but_for_the_newest() {
     assert_eq!((archives(&sandbox).len(), runs(&sandbox)), (1, 1));
 }
 
-/// An agent in a linked worktree that says that it runs and waits until it may end.
+/// An agent in a linked worktree that says that it runs and waits until it may end, a minute at most.
 fn sibling(sandbox: &Sandbox, script: &str) -> Child {
     sandbox.git([
         "worktree",
@@ -113,11 +113,12 @@ fn sibling(sandbox: &Sandbox, script: &str) -> Child {
         "../sibling",
     ]);
     sandbox.agent(&format!(
-        "cat > /dev/null\ncase $PWD in */sibling) {script}\ntouch \"$HOME/there\"; until [ -e \"$HOME/go\" ]; do sleep 0.05; done;; esac\ndate +%N >> work.txt\necho 'ARKAINT: done'\n"
+        "cat > /dev/null\ncase $PWD in */sibling) {script}\ntouch \"$HOME/there\"; n=0; until [ -e \"$HOME/go\" ] || [ $n -gt 1200 ]; do n=$((n + 1)); sleep 0.05; done;; esac\ndate +%N >> work.txt\necho 'ARKAINT: done'\n"
     ));
     let child = sandbox
         .command(env!("CARGO_BIN_EXE_git-arkaint"))
         .args(["-C", "../sibling", "boot", "another task"])
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
