@@ -28,11 +28,37 @@ pub(super) fn is_ours(path: &[u8]) -> bool {
 
 /// Pathspecs that keep our folders, whatever they are, out of what is added. Patterns, though nothing else fits them: git 2.47 refuses a
 /// literal one for a path that is ignored, also where it excludes.
-fn not_ours() -> impl Iterator<Item = OsString> {
-    OURS.into_iter().flat_map(|name| {
-        let (start, end) = name.split_at(name.len() - 1);
-        ["", "/**"].map(|below| format!(":(exclude,top,glob){start}[{end}]{below}").into())
-    })
+fn not_ours(worktree: &Worktree) -> Result<Vec<OsString>> {
+    let mut pathspecs = Vec::new();
+    for name in OURS {
+        if could_be_added(worktree, name)? {
+            keep_out(name, &mut pathspecs);
+        }
+    }
+    Ok(pathspecs)
+}
+
+fn keep_out(name: &str, pathspecs: &mut Vec<OsString>) {
+    let (start, end) = name.split_at(name.len() - 1);
+    let of = |below| format!(":(exclude,top,glob){start}[{end}]{below}").into();
+    pathspecs.extend(["", "/**"].map(of));
+}
+
+/// Would git look into our folder `name` by itself? Not where it is not there, nor where `init` had it excluded and nobody tracks it: then it is
+/// not named at all, as matching every path against it makes adding a large worktree a quarter slower.
+fn could_be_added(worktree: &Worktree, name: &str) -> Result<bool> {
+    if let Some(head) = worktree.head()? {
+        let tree = worktree.repo()?.find_tree(worktree.tree_of(head)?)?;
+        if tree.find_entry(name).is_some() {
+            return Ok(true);
+        }
+    }
+    if worktree.root().join(name).symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    let excluded = std::fs::read_to_string(worktree.common_dir().join("info/exclude"));
+    let line = format!("/{name}/");
+    Ok(!excluded.is_ok_and(|text| text.lines().any(|l| l == line)))
 }
 
 /// Is this a complaint of git's about something in our folders?
@@ -51,16 +77,29 @@ fn about_ours(line: &str) -> bool {
 /// When a file cannot be read: git would otherwise leave it out in silence.
 pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<Content> {
     // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
-    let mut pathspecs: Vec<OsString> = vec!["--".into(), ".".into()];
-    pathspecs.extend(not_ours());
+    let mut pathspecs = not_ours(worktree)?;
     let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
+            .args(if pathspecs.is_empty() {
+                &[][..]
+            } else {
+                &["--", "."]
+            })
             .args(pathspecs)
             .env("GIT_LITERAL_PATHSPECS", "0")
             .output()
     };
     let mut nested = Vec::new();
     let mut out = add(&pathspecs)?;
+    let mut all = Vec::new();
+    for name in OURS {
+        keep_out(name, &mut all);
+    }
+    if pathspecs.len() < all.len() && (out.code != Some(0) || out.stderr.lines().any(about_ours)) {
+        // A folder of ours may have come into being while git looked, and gone again.
+        pathspecs = all;
+        out = add(&pathspecs)?;
+    }
     if out.code != Some(0) || out.stderr.contains("embedded git repository") {
         nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
         for path in links_without_module(git)? {
