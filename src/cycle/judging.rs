@@ -8,14 +8,14 @@ use super::launch::{After, Brief};
 use super::machine::{Checks, Judgement};
 use super::open::Open;
 use super::projection;
-use super::proof::Proof;
+use super::proof::{Before, Proof};
 use super::run_record::{self, Facts};
 use super::signals;
 use crate::agent::launch::AgentRun;
 use crate::agent::{Last, Outcome, Transcript, Usage};
 use crate::archive::Snapshot;
 use crate::config::WhenGreen;
-use crate::evidence::standing::{self, Standing};
+use crate::evidence::standing::Standing;
 use crate::gate::Pass;
 use crate::git::Oid;
 use crate::git::hardened::Hardened;
@@ -70,7 +70,7 @@ pub(super) struct Evidence {
     pub piped: String,
     pub version: Option<String>,
     /// What is asked of the evidence, and how it stood before.
-    pub asked: Option<(Proof, Standing)>,
+    pub asked: Option<Before>,
 }
 
 /// Judges one launch, in the order of the manual, and records it.
@@ -88,11 +88,8 @@ pub(super) fn judge(
         _ => process::interrupted(),
     };
     let (mut outcome, reason) = outcome::of(pass.config.agent.name, &ran.transcript, &ending(ran));
-    // Evidence is never committed, but to write it is to work.
     let wrote_evidence = match &evidence.asked {
-        Some((_, before)) => {
-            standing::files(pass.worktree.root(), &pass.config)? != before.artifacts()
-        }
+        Some(before) => before.was_written(pass)?,
         None => false,
     };
     let changed = after.tree != evidence.stable || wrote_evidence;
@@ -158,7 +155,7 @@ pub(super) fn judge(
     }
 
     let standing = match (&evidence.asked, &checked) {
-        (Some((proof, _)), Some(checked)) => {
+        (Some(Before { proof, .. }), Some(checked)) => {
             let (tree, green) = (checked.content.tree, state == Checks::Green);
             Some(proof.stand(&pass.worktree, &pass.config, tree, green)?)
         }
@@ -225,7 +222,7 @@ pub(super) fn judge(
         reason,
         before: evidence.before,
         interrupted,
-        proven: evidence.asked.map(|(proof, _)| proof).zip(standing),
+        proven: evidence.asked.map(|before| before.proof).zip(standing),
     })
 }
 

@@ -12,6 +12,7 @@ use crate::evidence::contract::{self, Frozen, Unproven};
 use crate::evidence::standing::{self, Standing, Subject};
 use crate::evidence::{approval, plan, verify};
 use crate::exit::{Exit, Refusal};
+use crate::gate::Pass;
 use crate::git::{Oid, Worktree, state};
 use crate::ledger::{Record, notes};
 use crate::packet::brief;
@@ -25,6 +26,34 @@ pub(crate) struct Proof {
     dispatched: bool,
     /// The text of the approved plan; empty where it is not here.
     plan: Option<String>,
+}
+
+/// What was asked and what was there before a launch.
+pub(super) struct Before {
+    pub proof: Proof,
+    pub standing: Standing,
+    /// Path and SHA-256 of the files that lay in the worktree; the standing may rest on what the ledger kept.
+    pub files: Vec<(String, String)>,
+}
+
+impl Before {
+    /// `None` where nothing is asked.
+    pub(super) fn look(pass: &Pass, task: &str, tree: Oid) -> Result<Option<Self>> {
+        let (worktree, config) = (&pass.worktree, &pass.config);
+        let Some(proof) = asked(worktree, config, &pass.branch, task)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            standing: proof.stand(worktree, config, tree, false)?,
+            files: standing::files(worktree.root(), config)?,
+            proof,
+        }))
+    }
+
+    /// Did somebody write evidence since? It is never committed, but to write it is to work.
+    pub(super) fn was_written(&self, pass: &Pass) -> Result<bool> {
+        Ok(standing::files(pass.worktree.root(), &pass.config)? != self.files)
+    }
 }
 
 /// Whose files lie in `.ak-loop/`.

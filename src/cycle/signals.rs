@@ -42,7 +42,7 @@ pub(super) fn of_launch(
         });
     }
     let (inside, outside) = match &evidence.asked {
-        Some((proof, _)) => proof.scope(),
+        Some(before) => before.proof.scope(),
         None => (&[][..], &[][..]),
     };
     let bounds = Bounds::new(&pass.profile().allow, inside, outside);

@@ -175,6 +175,21 @@ fn only_evidence_was_left_to_write_and_that_is_work() {
 }
 
 #[test]
+fn what_the_ledger_kept_is_no_work_of_a_launch_that_does_nothing() {
+    let script =
+        "if [ $launch = 1 ]; then echo report > report.txt; verify passed; fi; finish done";
+    let sandbox = world(CONTRACT, "", script);
+    cycle(&sandbox).expect(0);
+    std::fs::remove_dir_all(sandbox.repo.join(".ak-loop")).unwrap();
+    let ran = cycle(&sandbox).expect(3);
+    assert!(
+        ran.stderr.contains("two launches changed nothing"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn the_projects_own_check_is_sealed_evidence() {
     let contract = CONTRACT.replace("cat report.txt", "test ! -e bad");
     let sandbox = world(
