@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use crate::config::{self, Config};
+use crate::dispatch::records;
 use crate::evidence::contract::{self, Frozen, Standing, Unproven};
 use crate::exit::Refusal;
 use crate::gate;
@@ -262,7 +263,8 @@ fn folder(
                 None,
                 Some("its dispatch record names no worktree".to_owned()),
             ),
-            Some(folder) if !folder.is_dir() => {
+            // A folder that took its place is none of the worker's.
+            Some(folder) if records::at_path(worktree, folder).is_none() => {
                 (None, Some(format!("worktree gone: {}", folder.display())))
             }
             Some(folder) => (Some(folder.to_owned()), None),

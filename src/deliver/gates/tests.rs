@@ -160,11 +160,17 @@ fn a_dispatch_without_a_folder_is_not_assessed_and_blames_nobody() {
     let repo = start();
     let worktree = repo.worktree();
     let gone = repo.root().join("gone");
+    let in_its_place = repo.root().join("in its place");
+    std::fs::create_dir(&in_its_place).unwrap();
     for (folder, why) in [
         (None, "its dispatch record names no worktree".to_owned()),
         (
             Some(gone.as_path()),
             format!("worktree gone: {}", gone.display()),
+        ),
+        (
+            Some(in_its_place.as_path()),
+            format!("worktree gone: {}", in_its_place.display()),
         ),
     ] {
         let ask = Ask {
