@@ -41,11 +41,7 @@ impl Worktree {
 
     /// Paths that git does not look at on disk because a bit of the index says so.
     fn hidden(&self) -> Result<Vec<Vec<u8>>> {
-        // Its hash is git's to check: that would take longer than all the rest.
-        let (path, hash) = (self.git_dir().join("index"), self.repo()?.object_hash());
-        let Ok(index) =
-            gix::index::File::at(path, hash, true, gix::index::decode::Options::default())
-        else {
+        let Some(index) = self.users_index()? else {
             return Ok(Vec::new());
         };
         let bits = if self.is_sparse()? {
