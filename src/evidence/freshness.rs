@@ -113,8 +113,11 @@ impl Facts<'_> {
         }) {
             return Some(best);
         }
-        let seen = (self.seen)(sha256);
-        (!seen.is_empty() && !seen.contains(&self.tree)).then_some(Grade::Stale(Stale::Replayed))
+        // Being judged here since has not made them ours.
+        let first = (self.seen)(sha256).into_iter().next();
+        first
+            .is_some_and(|first| first != self.tree)
+            .then_some(Grade::Stale(Stale::Replayed))
     }
 
     fn declared(&self, stamp: &Stamp) -> Grade {
@@ -378,7 +381,8 @@ mod tests {
         }
         for (seen, grade) in [
             (vec![oid(OTHER)], "stale (replayed)"),
-            (vec![oid(OTHER), oid(TREE)], "dated"),
+            (vec![oid(OTHER), oid(TREE)], "stale (replayed)"),
+            (vec![oid(TREE), oid(OTHER)], "dated"),
             (vec![oid(TREE)], "dated"),
         ] {
             let world = World {
