@@ -233,12 +233,12 @@ fn read_check(place: &str, value: &Value) -> Result<Check, String> {
     };
     let command = match object.map.get("command") {
         None => None,
-        Some(Value::Array(_)) => Some(CommandLine::Argv(object.texts("command")?)),
+        Some(Value::Array(_)) => Some(CommandLine::Argv(object.words("command")?)),
         Some(_) => object.text("command")?.map(CommandLine::Bash),
     };
     let blank = match &command {
         Some(CommandLine::Bash(text)) => text.is_empty(),
-        Some(CommandLine::Argv(words)) => words.is_empty(),
+        Some(CommandLine::Argv(words)) => words.first().is_none_or(|word| js_trim(word).is_empty()),
         None => false,
     };
     if blank {
@@ -348,6 +348,17 @@ impl<'a> Object<'a> {
         })
     }
 
+    /// A list of strings as they are: blanks in an argv are meant.
+    fn words(&self, key: &str) -> Result<Vec<String>, String> {
+        self.each(key, |place, value| match value {
+            Value::String(word) => Ok(word.clone()),
+            other => Err(format!(
+                "{place}: expected a string, found {}",
+                found(other)
+            )),
+        })
+    }
+
     fn each<T>(
         &self,
         key: &str,
@@ -431,6 +442,18 @@ blocking = false
     }
 
     #[test]
+    fn the_words_of_an_argv_are_kept_as_they_are() {
+        let argv = ["grep", " a ", "", "f"].map(str::to_owned).to_vec();
+        let text = r#"{"outcomes":[{"id":"x","check":{"kind":"command","command":["grep"," a ","","f"]}}]}"#;
+        let body = Body::read(Path::new("c.json"), text).unwrap();
+        assert_eq!(
+            body.outcomes[0].check.command,
+            Some(CommandLine::Argv(argv))
+        );
+        assert_eq!(Body::of(&body.to_value()).unwrap(), body);
+    }
+
+    #[test]
     fn outcomes_alone_are_enough() {
         let body = toml("[[outcomes]]\nid = 'x'\ncheck = {kind = 'manual'}\n").unwrap();
         assert!(body.in_scope.is_empty() && body.intent.is_empty());
@@ -507,6 +530,10 @@ blocking = false
             ),
             (
                 "[[outcomes]]\nid = 'x'\ncheck = {kind = 'command', command = ' '}",
+                "outcomes[0].check.command: expected a command",
+            ),
+            (
+                "[[outcomes]]\nid = 'x'\ncheck = {kind = 'command', command = ['', 'a']}",
                 "outcomes[0].check.command: expected a command",
             ),
             (
