@@ -98,7 +98,7 @@ pub(super) fn outcomes(
         let other = other.filter(|command| !is_command(command, argv));
         claims.push(Claim {
             id,
-            other: other.map(line),
+            other: other.map(CommandLine::typed),
         });
     }
     Ok(claims)
@@ -129,14 +129,6 @@ pub(super) fn known(body: Option<&Body>, project: &[Dod]) -> String {
         return String::new();
     }
     format!(" ({})", listed(ids.iter().map(String::as_str)))
-}
-
-/// A command as a person would type it.
-pub(super) fn line(command: &CommandLine) -> String {
-    match command {
-        CommandLine::Bash(script) => script.trim().to_owned(),
-        CommandLine::Argv(words) => shell_words::join(words),
-    }
 }
 
 fn plain(id: String) -> Claim {
