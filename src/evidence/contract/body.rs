@@ -6,12 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{CommandLine, nearest};
 use crate::evidence::json::{self, found, js_trim};
+use crate::evidence::verify::{LONGEST_ID, MOST};
 use crate::secret;
-
-/// Outcomes of one contract.
-const MOST_OUTCOMES: usize = 1000;
-/// The longest id, characters.
-const LONGEST_ID: usize = 200;
 
 /// What the work is for, and what must be shown of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,8 +139,8 @@ impl Body {
     fn whole(self) -> Result<Self, String> {
         match self.outcomes.len() {
             0 => return Err("outcomes: expected at least one".to_owned()),
-            n if n > MOST_OUTCOMES => {
-                return Err(format!("outcomes: {n} of them, at most {MOST_OUTCOMES}"));
+            n if n > MOST => {
+                return Err(format!("outcomes: {n} of them, at most {MOST}"));
             }
             _ => {}
         }
