@@ -532,29 +532,23 @@ impl Standing {
 
     /// The files as the ledger is to keep them.
     pub(crate) fn loose(&self) -> Vec<Loose<'_>> {
-        let mut loose = Vec::new();
-        if let Artifact::Good(good) = &self.verify {
-            loose.push(Loose {
-                path: verify::PATH,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        if let Artifact::Good(good) = &self.dod {
-            loose.push(Loose {
-                path: &self.dod_path,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        if let Artifact::Good(good) = &self.plan {
-            loose.push(Loose {
-                path: plan::PATH,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        loose
+        let files = [
+            loose(verify::PATH, &self.verify),
+            loose(&self.dod_path, &self.dod),
+            loose(plan::PATH, &self.plan),
+        ];
+        files.into_iter().flatten().collect()
+    }
+}
+
+fn loose<'a, T>(path: &'a str, artifact: &'a Artifact<T>) -> Option<Loose<'a>> {
+    match artifact {
+        Artifact::Good(good) => Some(Loose {
+            path,
+            bytes: &good.bytes,
+            mtime: good.mtime,
+        }),
+        Artifact::Absent | Artifact::Broken(_) => None,
     }
 }
 

@@ -72,6 +72,20 @@ impl Check {
     pub(crate) fn is_executable(&self) -> bool {
         self.kind != CheckKind::Manual && self.command.is_some()
     }
+
+    /// Its command and its note, as far as it has them.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut value = json!({});
+        match &self.command {
+            Some(CommandLine::Bash(text)) => value["command"] = text.as_str().into(),
+            Some(CommandLine::Argv(words)) => value["command"] = words.clone().into(),
+            None => {}
+        }
+        if let Some(note) = &self.note {
+            value["note"] = note.as_str().into();
+        }
+        value
+    }
 }
 
 impl Body {
@@ -159,15 +173,8 @@ impl Body {
     /// The body as it is stored; what is not said is not stored.
     pub(super) fn to_value(&self) -> Value {
         let outcome = |outcome: &Outcome| {
-            let mut check = json!({ "kind": outcome.check.kind.name() });
-            match &outcome.check.command {
-                Some(CommandLine::Bash(text)) => check["command"] = text.as_str().into(),
-                Some(CommandLine::Argv(words)) => check["command"] = words.clone().into(),
-                None => {}
-            }
-            if let Some(note) = &outcome.check.note {
-                check["note"] = note.as_str().into();
-            }
+            let mut check = outcome.check.to_value();
+            check["kind"] = outcome.check.kind.name().into();
             json!({ "id": outcome.id, "description": outcome.description, "check": check })
         };
         let ambiguity = |a: &Ambiguity| json!({ "question": a.question, "blocking": a.blocking });
