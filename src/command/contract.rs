@@ -9,12 +9,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::cli::{Contract, ContractVerb};
 use crate::config::{self, Config};
 use crate::evidence::approval::{self, What};
 use crate::evidence::contract::{self, Body, CheckKind, Frozen, Standing, Subject, Unproven};
+use crate::evidence::seal;
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Lock};
 use crate::git::named::{Named, SHORTEST};
@@ -178,18 +178,13 @@ fn show(worktree: &Worktree, digest: Option<&str>, ui: &Ui) -> Result<Exit> {
             (Some(contract::load(worktree, &digest).map_err(held)?), None)
         }
         (None, None) => (None, None),
-        (None, Some(branch)) => {
-            let closed = match contract::standing(&records, branch, None) {
-                Standing::Closed { contract, task } => {
-                    Some((contract.str("digest").to_owned(), task))
-                }
-                Standing::Open(_) | Standing::Without => None,
-            };
-            (
-                contract::open(worktree, branch, None).map_err(held)?,
-                closed,
-            )
-        }
+        (None, Some(branch)) => match contract::standing(&records, branch, None) {
+            Standing::Open(record) => (Some(contract::read(worktree, record).map_err(held)?), None),
+            Standing::Closed { contract, task } => {
+                (None, Some((contract.str("digest").to_owned(), task)))
+            }
+            Standing::Without => (None, None),
+        },
     };
     // HEAD itself where it is detached: what was asked of a branch is not known there.
     let place = branch.as_deref().unwrap_or("HEAD");
@@ -330,7 +325,7 @@ fn approve_plan(worktree: &Worktree, file: &Path, by: &str, ui: &Ui) -> Result<E
         .into());
     }
     let frozen = needed(worktree)?;
-    let sha256 = text::hex(&Sha256::digest(&bytes));
+    let sha256 = seal::digest(&bytes);
     let _lock = Lock::take(worktree)?;
     let what = What::Plan(plan);
     let base = frozen.contract.base;
@@ -423,7 +418,11 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
     let mut branches = names
         .iter()
         .filter_map(|name| name.strip_prefix("refs/heads/"));
-    let frozen = branches.find_map(|branch| contract::open(worktree, branch, None).ok().flatten());
+    let records = notes::all(worktree)?;
+    let frozen = branches.find_map(|branch| match contract::standing(&records, branch, None) {
+        Standing::Open(record) => contract::read(worktree, record).ok(),
+        Standing::Closed { .. } | Standing::Without => None,
+    });
     let digest = frozen.as_ref().map(|frozen| frozen.digest.as_str());
     let before = approval::of_commit(worktree, commit)?;
     let _lock = Lock::take(worktree)?;

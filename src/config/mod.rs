@@ -105,6 +105,16 @@ pub(crate) enum CommandLine {
     Argv(Vec<String>),
 }
 
+impl CommandLine {
+    /// As a person would type it.
+    pub(crate) fn typed(&self) -> String {
+        match self {
+            Self::Bash(script) => script.trim().to_owned(),
+            Self::Argv(words) => shell_words::join(words),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TestCommand {
     /// `test` is not set: a checkpoint refuses.

@@ -39,11 +39,9 @@ pub(crate) struct Case<'a> {
     pub dod: &'a Artifact<Dod>,
     /// Where `dod.json` lies, for messages.
     pub dod_path: &'a str,
-    pub dod_grade: &'a dyn Fn(&Proof) -> Grade,
+    pub dod_grade: &'a dyn Fn(List, &Proof) -> Grade,
     pub binding: Binding,
     pub conflicts: Conflicts,
-    /// Evidence that admits that no test ran proves nothing; else it is warned of.
-    pub strict: bool,
     /// Ids of manual outcomes that a person attested for the delivered commit.
     pub attested: &'a BTreeSet<String>,
     /// The delivered commit, abbreviated.

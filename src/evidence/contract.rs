@@ -7,8 +7,8 @@ use std::fmt;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
+use super::seal::digest;
 use crate::config::{Binding, Config, Dod, DodKind};
 use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes, record};
@@ -116,9 +116,19 @@ impl Contract {
 }
 
 fn dod_value(item: &Dod) -> Value {
-    let mut value = json!({ "id": item.id, "kind": item.kind.name() });
+    let mut value = check_of(item);
+    value["id"] = json!(item.id);
+    value["kind"] = json!(item.kind.name());
+    if let Some(description) = &item.description {
+        value["description"] = json!(description);
+    }
+    value
+}
+
+/// What an item of the project looks at: its command, glob, pattern and paths, as far as it has them.
+pub(crate) fn check_of(item: &Dod) -> Value {
+    let mut value = json!({});
     for (key, member) in [
-        ("description", item.description.as_ref().map(|t| json!(t))),
         ("command", item.command.as_ref().map(|argv| json!(argv))),
         ("glob", item.glob.as_ref().map(|t| json!(t))),
         ("pattern", item.pattern.as_ref().map(|t| json!(t))),
@@ -193,10 +203,6 @@ pub(crate) fn freeze(
     })
 }
 
-fn digest(bytes: &[u8]) -> String {
-    text::hex(&Sha256::digest(bytes))
-}
-
 /// The contract called `digest`, read again and hashed again.
 ///
 /// # Errors
@@ -218,7 +224,7 @@ pub(crate) fn load(worktree: &Worktree, digest: &str) -> Result<Frozen> {
 ///
 /// # Errors
 /// As [`load`].
-fn read(worktree: &Worktree, record: &Record) -> Result<Frozen> {
+pub(crate) fn read(worktree: &Worktree, record: &Record) -> Result<Frozen> {
     let name = record.str("digest");
     let fault = |why: String| Unproven {
         digest: name.to_owned(),

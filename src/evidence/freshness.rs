@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 use super::artifact::Good;
-use super::dod::{Dod, Proof};
+use super::dod::{Dod, List, Proof};
 use super::grade::{Grade, Stale};
 use super::verify::{Outcome, Stamp, Verify};
 use crate::git::Oid;
@@ -47,6 +47,16 @@ pub(crate) struct Sealed {
     pub claim: bool,
 }
 
+/// What the ledger and the base know of the bytes of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub seals: Vec<Sealed>,
+    /// The trees under which they were seen, oldest first.
+    pub seen: Vec<Oid>,
+    /// A tracked file of the base has them.
+    pub inherited: bool,
+}
+
 /// All that a grade depends on besides the file itself.
 pub(crate) struct Facts<'a> {
     /// The delivered tree.
@@ -57,50 +67,54 @@ pub(crate) struct Facts<'a> {
     pub now: SystemTime,
     /// Digest of the contract that the work is judged by.
     pub contract: Option<&'a str>,
-    /// The seals of the file with this SHA-256.
-    pub sealed: &'a dyn Fn(&str) -> Vec<Sealed>,
-    /// The trees under which these bytes were seen before, oldest first.
-    pub seen: &'a dyn Fn(&str) -> Vec<Oid>,
-    /// Were the bytes with this SHA-256 a tracked file of the base?
-    pub inherited: &'a dyn Fn(&str) -> bool,
-    pub named: &'a dyn Fn(&str) -> Named,
+    /// What the head and the tree of the stamp lead to; none where `verify.json` has no stamp.
+    pub stamp: Option<[Named; 2]>,
 }
 
 impl Facts<'_> {
     /// The grade of one outcome of `verify.json`.
-    pub(crate) fn outcome(&self, file: &Good<Verify>, outcome: &Outcome) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.sha256, &outcome.id) {
-            return known;
+    pub(crate) fn outcome(&self, file: &Good<Verify>, known: &Known, outcome: &Outcome) -> Grade {
+        if let Some(grade) = self.by_its_bytes(known, Some(&outcome.id)) {
+            return grade;
         }
-        if let Some(stamp) = &file.value.stamp {
-            return self.declared(stamp);
+        if let (Some(stamp), Some(named)) = (&file.value.stamp, self.stamp) {
+            return self.declared(stamp, named);
         }
         self.dated(file.value.ran_at.as_deref(), file.mtime)
     }
 
     /// The grade of one entry of `dod.json`: by its own time, else the file's.
-    pub(crate) fn proof(&self, file: &Good<Dod>, proof: &Proof) -> Grade {
-        if let Some(known) = self.by_its_bytes(&file.sha256, &proof.id) {
-            return known;
+    pub(crate) fn proof(
+        &self,
+        file: &Good<Dod>,
+        known: &Known,
+        list: List,
+        proof: &Proof,
+    ) -> Grade {
+        // In this file the recorder writes the project's items alone: an outcome of the same id is another's word.
+        let id = (list == List::Project).then_some(proof.id.as_str());
+        if let Some(grade) = self.by_its_bytes(known, id) {
+            return grade;
         }
         self.dated(proof.at.as_deref(), file.mtime)
     }
 
-    /// What the bytes alone tell of the entry called `id`.
-    fn by_its_bytes(&self, sha256: &str, id: &str) -> Option<Grade> {
-        if (self.inherited)(sha256) {
+    /// What the bytes alone tell of an entry; `id` is what a seal would answer for it by, if one could.
+    fn by_its_bytes(&self, known: &Known, id: Option<&str>) -> Option<Grade> {
+        if known.inherited {
             return Some(Grade::Stale(Stale::Inherited));
         }
-        let seals = (self.sealed)(sha256);
         let (here, elsewhere): (Vec<_>, Vec<_>) =
-            seals.iter().partition(|seal| seal.tree == self.tree);
+            known.seals.iter().partition(|seal| seal.tree == self.tree);
         if here.is_empty() && !elsewhere.is_empty() {
             return Some(Grade::Stale(Stale::OtherTree));
         }
         // What else stands in the file is as good as its writer.
-        let answering = here
-            .into_iter()
-            .filter(|seal| seal.answers.iter().any(|answer| answer == id));
+        let answering = here.into_iter().filter(|seal| {
+            seal.answers
+                .iter()
+                .any(|answer| Some(answer.as_str()) == id)
+        });
         let graded = answering.map(|seal| match (&seal.contract, self.contract) {
             (Some(theirs), Some(ours)) if theirs != ours => Grade::Stale(Stale::WrongContract),
             _ if seal.claim => Grade::Declared,
@@ -113,19 +127,22 @@ impl Facts<'_> {
         }) {
             return Some(best);
         }
-        let seen = (self.seen)(sha256);
-        (!seen.is_empty() && !seen.contains(&self.tree)).then_some(Grade::Stale(Stale::Replayed))
+        // Being judged here since has not made them ours.
+        let first = known.seen.first();
+        first
+            .is_some_and(|first| *first != self.tree)
+            .then_some(Grade::Stale(Stale::Replayed))
     }
 
-    fn declared(&self, stamp: &Stamp) -> Grade {
-        for id in [&stamp.head, &stamp.tree] {
-            match (self.named)(id) {
+    fn declared(&self, stamp: &Stamp, named: [Named; 2]) -> Grade {
+        for id in named {
+            match id {
                 Named::Short => return Grade::Stale(Stale::ShortId),
                 Named::Unknown => return Grade::Stale(Stale::UnknownCommit),
                 Named::Known(_) => {}
             }
         }
-        if (self.named)(&stamp.tree) != Named::Known(self.tree) {
+        if named[1] != Named::Known(self.tree) {
             return Grade::Stale(Stale::OtherTree);
         }
         match (&stamp.contract, self.contract) {
@@ -193,9 +210,7 @@ mod tests {
         changed_at: Option<SystemTime>,
         place: Place,
         contract: Option<&'static str>,
-        seals: Vec<Sealed>,
-        seen: Vec<Oid>,
-        inherited: bool,
+        known: Known,
     }
 
     impl Default for World {
@@ -204,31 +219,26 @@ mod tests {
                 changed_at: Some(at(100)),
                 place: Place::Same(Some(at(90))),
                 contract: None,
-                seals: Vec::new(),
-                seen: Vec::new(),
-                inherited: false,
+                known: Known::default(),
             }
         }
     }
 
     impl World {
-        fn with<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
-            let named = |id: &str| match id {
+        fn facts(&self, stamp: Option<&Stamp>) -> Facts<'_> {
+            let named = |id: &String| match id.as_str() {
                 HEAD | TREE | OTHER => Named::Known(oid(id)),
                 id if id.len() == 40 => Named::Unknown,
                 _ => Named::Short,
             };
-            ask(&Facts {
+            Facts {
                 tree: oid(TREE),
                 changed_at: self.changed_at,
                 place: self.place,
                 now: at(200),
                 contract: self.contract,
-                sealed: &|_| self.seals.clone(),
-                seen: &|_| self.seen.clone(),
-                inherited: &|_| self.inherited,
-                named: &named,
-            })
+                stamp: stamp.map(|stamp| [&stamp.head, &stamp.tree].map(named)),
+            }
         }
 
         fn verify(&self, members: &str, mtime: Option<SystemTime>) -> String {
@@ -238,7 +248,24 @@ mod tests {
             let Artifact::Good(good) = Artifact::of(text.into_bytes(), mtime, verify::judge) else {
                 panic!("the case is no verify.json");
             };
-            self.with(|facts| facts.outcome(&good, &good.value.outcomes[0]).to_string())
+            let facts = self.facts(good.value.stamp.as_ref());
+            let outcome = &good.value.outcomes[0];
+            facts.outcome(&good, &self.known, outcome).to_string()
+        }
+
+        /// The grades of both lists, the project's first.
+        fn dod(&self, text: String) -> Vec<String> {
+            let artifact = Artifact::of(text.into_bytes(), Some(at(120)), dod::judge);
+            let Artifact::Good(good) = artifact else {
+                panic!("the case is no dod.json");
+            };
+            let facts = self.facts(None);
+            let of = |list| {
+                let proofs = good.value.list(list).iter();
+                let grade = |proof| facts.proof(&good, &self.known, list, proof).to_string();
+                proofs.map(grade).collect::<Vec<_>>()
+            };
+            [List::Project, List::Issue].map(of).concat()
         }
     }
 
@@ -369,27 +396,40 @@ mod tests {
             (vec![claimed.clone()], "declared"),
             (vec![claimed, seal(TREE, None)], "sealed"),
         ] {
+            let known = Known {
+                seals,
+                ..Known::default()
+            };
             let world = World {
                 contract,
-                seals,
+                known,
                 ..World::default()
             };
             assert_eq!(of(world), grade);
         }
         for (seen, grade) in [
             (vec![oid(OTHER)], "stale (replayed)"),
-            (vec![oid(OTHER), oid(TREE)], "dated"),
+            (vec![oid(OTHER), oid(TREE)], "stale (replayed)"),
+            (vec![oid(TREE), oid(OTHER)], "dated"),
             (vec![oid(TREE)], "dated"),
         ] {
-            let world = World {
+            let known = Known {
                 seen,
+                ..Known::default()
+            };
+            let world = World {
+                known,
                 ..World::default()
             };
             assert_eq!(of(world), grade);
         }
-        let inherited = World {
+        let known = Known {
             inherited: true,
             seals: vec![seal(TREE, None)],
+            seen: Vec::new(),
+        };
+        let inherited = World {
+            known,
             ..World::default()
         };
         assert_eq!(of(inherited), "stale (inherited)");
@@ -403,16 +443,28 @@ mod tests {
             time(150),
             time(50)
         );
-        let artifact = Artifact::of(text.into_bytes(), Some(at(120)), dod::judge);
-        let Artifact::Good(good) = artifact else {
-            panic!("the case is no dod.json");
-        };
-        let grades: Vec<String> = World::default().with(|facts| {
-            let proofs = good.value.outcomes.iter();
-            proofs
-                .map(|proof| facts.proof(&good, proof).to_string())
-                .collect()
-        });
+        let grades = World::default().dod(text);
         assert_eq!(grades, ["dated", "stale (older)", "dated"]);
+    }
+
+    #[test]
+    fn an_outcome_with_the_id_of_an_item_is_not_sealed_with_it() {
+        let seal = Sealed {
+            tree: oid(TREE),
+            contract: None,
+            answers: vec!["x".to_owned()],
+            claim: false,
+        };
+        let known = Known {
+            seals: vec![seal],
+            ..Known::default()
+        };
+        let world = World {
+            known,
+            ..World::default()
+        };
+        let entry = r#"[{"id":"x","status":"passed"}]"#;
+        let text = format!(r#"{{"project":{entry},"outcomes":{entry}}}"#);
+        assert_eq!(world.dod(text), ["sealed", "dated"]);
     }
 }

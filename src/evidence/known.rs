@@ -2,57 +2,34 @@
 
 use std::time::SystemTime;
 
-use super::freshness::{self, Sealed};
+use super::freshness::{self, Known, Sealed};
 use super::seal::Seal;
 use super::standing::Subject;
-use super::{artifact::Artifact, seal, verify};
+use super::{artifact::Good, seal, verify};
 use crate::git::Oid;
 use crate::ledger::{Kind, Record};
 
-/// One file's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub sha256: String,
-    /// The seals of these bytes.
-    pub seals: Vec<Sealed>,
-    /// The trees under which they were seen, oldest first.
-    pub seen: Vec<Oid>,
-    /// A tracked file of the base has them.
-    pub inherited: bool,
-}
-
-impl Known {
-    /// None for a file that cannot be read: it has no entries.
-    pub(crate) fn of<T>(
-        subject: &Subject<'_>,
-        artifact: &Artifact<T>,
-        dod_path: &str,
-    ) -> Option<Self> {
-        let Artifact::Good(good) = artifact else {
-            return None;
-        };
-        let of_file = subject.records.iter().filter_map(|(_, record)| {
-            let seal = Seal::of(record).filter(|seal| seal.sha256 == good.sha256)?;
-            Some((seal, record))
-        });
-        let seals = of_file.map(|(seal, record)| Sealed {
-            tree: seal.tree,
-            contract: seal.contract,
-            answers: seal.outcomes,
-            claim: seal.run.is_some() || is_within_a_run(record, subject.records),
-        });
-        let inherited = subject.base.is_some_and(|base| {
-            [verify::PATH, dod_path].iter().any(|path| {
-                let there = subject.worktree.blob_at(base, path);
-                matches!(there, Ok(Some(there)) if there == good.bytes)
-            })
-        });
-        Some(Self {
-            seals: seals.collect(),
-            seen: seal::first_seen(subject.records, &good.sha256),
-            inherited,
-            sha256: good.sha256.clone(),
+pub(crate) fn of<T>(subject: &Subject<'_>, file: &Good<T>, dod_path: &str) -> Known {
+    let of_file = subject.records.iter().filter_map(|(_, record)| {
+        let seal = Seal::of(record).filter(|seal| seal.sha256 == file.sha256)?;
+        Some((seal, record))
+    });
+    let seals = of_file.map(|(seal, record)| Sealed {
+        tree: seal.tree,
+        contract: seal.contract,
+        answers: seal.outcomes,
+        claim: seal.run.is_some() || is_within_a_run(record, subject.records),
+    });
+    let inherited = subject.base.is_some_and(|base| {
+        [verify::PATH, dod_path].iter().any(|path| {
+            let there = subject.worktree.blob_at(base, path);
+            matches!(there, Ok(Some(there)) if there == file.bytes)
         })
+    });
+    Known {
+        seals: seals.collect(),
+        seen: seal::first_seen(subject.records, &file.sha256),
+        inherited,
     }
 }
 

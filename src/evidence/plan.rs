@@ -2,6 +2,7 @@
 
 use super::artifact::{Artifact, Described, Judged, Reader};
 use super::json::js_trim;
+use crate::text;
 
 /// Where it lies, from the worktree's root.
 pub(crate) const PATH: &str = ".ak-loop/plan.md";
@@ -14,8 +15,7 @@ pub(crate) struct Plan {
 
 impl Described for Plan {
     fn detail(&self) -> String {
-        let noun = if self.lines == 1 { "line" } else { "lines" };
-        format!("{} {noun}", self.lines)
+        text::counted(self.lines, "line")
     }
 }
 

@@ -9,14 +9,14 @@ use std::time::SystemTime;
 use anyhow::Result;
 
 use super::approval;
-use super::artifact::{Artifact, Broken, Described, Judged, Reader, State};
+use super::artifact::{Artifact, Broken, Described, Good, Judged, Reader, State};
 use super::assess::{self, Assessment, Case, Decided, Item, Verdict};
 use super::contract::{CheckKind, Frozen, Outcome};
 use super::dod::{self, Dod, List, Proof};
-use super::freshness::{self, Facts, Named, Place};
+use super::freshness::{self, Facts, Known, Named, Place};
 use super::grade::Grade;
 use super::item::{self, Change};
-use super::known::Known;
+use super::known;
 use super::plan::{self, Plan};
 use super::seal::{self, Kept, KeptFile, Loose};
 use super::verify::{self, Status, Verify};
@@ -383,14 +383,9 @@ fn graded(
     attested: &BTreeSet<String>,
 ) -> Result<Assessment> {
     // Once for each file, not for each of its entries.
-    let verify = Known::of(subject, &files.verify, dod_path);
-    let dod = Known::of(subject, &files.dod, dod_path);
-    let known = |sha256: &str| {
-        [&verify, &dod]
-            .into_iter()
-            .flatten()
-            .find(|known| known.sha256 == sha256)
-    };
+    let verify = looked_up(subject, &files.verify, dod_path);
+    let dod = looked_up(subject, &files.dod, dod_path);
+    let stamp = files.verify.good().and_then(|file| file.stamp.as_ref());
     let facts = Facts {
         tree: subject.tree,
         changed_at: match subject.head {
@@ -400,27 +395,17 @@ fn graded(
         place,
         now: SystemTime::now(),
         contract: subject.contract(),
-        sealed: &|sha256| {
-            known(sha256)
-                .map(|known| known.seals.clone())
-                .unwrap_or_default()
-        },
-        seen: &|sha256| {
-            known(sha256)
-                .map(|known| known.seen.clone())
-                .unwrap_or_default()
-        },
-        inherited: &|sha256| known(sha256).is_some_and(|known| known.inherited),
-        named: &|id| named(subject.worktree, id),
+        stamp: stamp.map(|stamp| [&stamp.head, &stamp.tree].map(|id| named(subject.worktree, id))),
     };
+    // A file that cannot be read has no entries to grade.
     let stale = Grade::Stale(super::grade::Stale::Older);
-    let outcome_grade = |outcome: &verify::Outcome| match &files.verify {
-        Artifact::Good(good) => facts.outcome(good, outcome),
-        _ => stale,
+    let outcome_grade = |outcome: &verify::Outcome| match &verify {
+        Some((good, known)) => facts.outcome(good, known, outcome),
+        None => stale,
     };
-    let proof_grade = |proof: &Proof| match &files.dod {
-        Artifact::Good(good) => facts.proof(good, proof),
-        _ => stale,
+    let proof_grade = |list, proof: &Proof| match &dod {
+        Some((good, known)) => facts.proof(good, known, list, proof),
+        None => stale,
     };
     let head = subject.head.map_or_else(
         || "what is on disk now".to_owned(),
@@ -435,7 +420,6 @@ fn graded(
         dod_grade: &proof_grade,
         binding: subject.binding(),
         conflicts: subject.config.evidence.conflicts,
-        strict: false,
         attested,
         head: &head,
     });
@@ -446,6 +430,18 @@ fn graded(
             .extend(undated.map(|line| format!("{}: {line}", verify::PATH)));
     }
     Ok(assessment)
+}
+
+/// A file that can be read, and what is known of its bytes.
+fn looked_up<'a, T>(
+    subject: &Subject<'_>,
+    artifact: &'a Artifact<T>,
+    dod_path: &str,
+) -> Option<(&'a Good<T>, Known)> {
+    match artifact {
+        Artifact::Good(good) => Some((good, known::of(subject, good, dod_path))),
+        Artifact::Absent | Artifact::Broken(_) => None,
+    }
 }
 
 fn digests(files: [(&str, Option<&str>); 3]) -> Vec<(String, String)> {
@@ -536,29 +532,23 @@ impl Standing {
 
     /// The files as the ledger is to keep them.
     pub(crate) fn loose(&self) -> Vec<Loose<'_>> {
-        let mut loose = Vec::new();
-        if let Artifact::Good(good) = &self.verify {
-            loose.push(Loose {
-                path: verify::PATH,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        if let Artifact::Good(good) = &self.dod {
-            loose.push(Loose {
-                path: &self.dod_path,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        if let Artifact::Good(good) = &self.plan {
-            loose.push(Loose {
-                path: plan::PATH,
-                bytes: &good.bytes,
-                mtime: good.mtime,
-            });
-        }
-        loose
+        let files = [
+            loose(verify::PATH, &self.verify),
+            loose(&self.dod_path, &self.dod),
+            loose(plan::PATH, &self.plan),
+        ];
+        files.into_iter().flatten().collect()
+    }
+}
+
+fn loose<'a, T>(path: &'a str, artifact: &'a Artifact<T>) -> Option<Loose<'a>> {
+    match artifact {
+        Artifact::Good(good) => Some(Loose {
+            path,
+            bytes: &good.bytes,
+            mtime: good.mtime,
+        }),
+        Artifact::Absent | Artifact::Broken(_) => None,
     }
 }
 

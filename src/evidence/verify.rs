@@ -5,13 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::artifact::{Artifact, Described, Judged, Reader};
 use super::json::{self, found, js_trim, quoted};
+use crate::text;
 
 /// Where it lies, from the worktree's root.
 pub(crate) const PATH: &str = ".ak-loop/verify.json";
 /// Outcomes of one file.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 /// Characters of an id.
-const LONGEST_ID: usize = 200;
+pub(crate) const LONGEST_ID: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verify {
@@ -82,12 +83,11 @@ const STAMP: i64 = 1;
 impl Described for Verify {
     /// `2 outcomes · cargo test`.
     fn detail(&self) -> String {
-        let count = self.outcomes.len();
-        let noun = if count == 1 { "outcome" } else { "outcomes" };
+        let count = text::counted(self.outcomes.len(), "outcome");
         if self.command.is_empty() {
-            format!("{count} {noun}")
+            count
         } else {
-            format!("{count} {noun} · {}", self.command)
+            format!("{count} · {}", self.command)
         }
     }
 }
@@ -166,6 +166,21 @@ fn string(object: &Map<String, Value>, name: &str) -> Result<Option<String>, Str
     }
 }
 
+/// The id that a text is read as.
+///
+/// # Errors
+/// When it is empty or too long.
+pub(crate) fn id_of(text: &str) -> Result<String, String> {
+    let id = js_trim(text);
+    match id.chars().count() {
+        0 => Err("empty".to_owned()),
+        long if long > LONGEST_ID => {
+            Err(format!("{long} characters, at most {LONGEST_ID} are read"))
+        }
+        _ => Ok(id.to_owned()),
+    }
+}
+
 /// One outcome; an error starts with what it adds to the path.
 fn outcome(item: &Value) -> Result<Outcome, String> {
     let Value::Object(object) = item else {
@@ -174,13 +189,7 @@ fn outcome(item: &Value) -> Result<Outcome, String> {
     let inner = |why: String| format!(".{why}");
     let id = string(object, "id")
         .and_then(|id| id.ok_or_else(|| "id: missing".to_owned()))
-        .and_then(|id| match id.chars().count() {
-            0 => Err("id: empty".to_owned()),
-            long if long > LONGEST_ID => Err(format!(
-                "id: {long} characters, at most {LONGEST_ID} are read"
-            )),
-            _ => Ok(id),
-        })
+        .and_then(|id| id_of(&id).map_err(|why| format!("id: {why}")))
         .map_err(inner)?;
     let status =
         Status::read(object.get("status")).map_err(|why| inner(format!("status: {why}")))?;

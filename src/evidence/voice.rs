@@ -18,7 +18,7 @@ pub(super) struct Voice<'a> {
     pub evidence: String,
     pub grade: Grade,
     /// `passed`, but for this it proves nothing.
-    pub gap: Option<String>,
+    pub gap: Option<&'static str>,
     /// `failed`, and why where the entry itself does not say so.
     pub because: Option<String>,
 }
@@ -46,15 +46,15 @@ impl<'a> Case<'a> {
         let statuses: Vec<Status> = entries.iter().map(|p| p.status).collect();
         let (place, because) = one_of(item, &statuses, self.dod_path, warnings)?;
         let proof = entries[place];
-        let mut voice = Voice {
+        let voice = Voice {
             file: self.dod_path,
             status: proof.status,
             evidence: proof.evidence.clone(),
-            grade: (self.dod_grade)(proof),
-            gap: proof.evidence.is_empty().then(|| NO_TEXT.to_owned()),
+            grade: (self.dod_grade)(item.list, proof),
+            gap: proof.evidence.is_empty().then_some(NO_TEXT),
             because,
         };
-        self.admit(item, &mut voice, warnings);
+        admit(item, &voice, warnings);
         Some(voice)
     }
 
@@ -78,11 +78,11 @@ impl<'a> Case<'a> {
                 (status, _) => format!("{} → {}", verify.command, status.name()),
             };
             let vouched = verify.exit_code == Some(0);
-            voice.gap = (!vouched).then(|| NO_TEXT.to_owned());
+            voice.gap = (!vouched).then_some(NO_TEXT);
         } else if voice.evidence.is_empty() {
-            voice.gap = Some(NO_TEXT.to_owned());
+            voice.gap = Some(NO_TEXT);
         } else {
-            self.admit(item, &mut voice, warnings);
+            admit(item, &voice, warnings);
         }
         if let (Status::Passed, Some(code @ (1.. | ..=-1))) = (voice.status, verify.exit_code) {
             voice.status = Status::Failed;
@@ -91,23 +91,20 @@ impl<'a> Case<'a> {
         Some(voice)
     }
 
-    /// Evidence that admits that no test ran.
-    fn admit(&self, item: &Item, voice: &mut Voice<'_>, warnings: &mut Vec<String>) {
-        let Some(words) = admits(&voice.evidence).filter(|_| voice.passed()) else {
-            return;
-        };
-        let said = format!("whose evidence admits that no test ran (\"{words}\")");
-        if self.strict {
-            voice.gap = Some(said);
-        } else {
-            let name = named(item.list, &item.id);
-            warnings.push(format!("{name} is passed in {}, {said}", voice.file));
-        }
-    }
-
     pub(super) fn malformed(&self, item: &Item) -> Option<&Dropped> {
         let mut dropped = self.dod.good()?.dropped.iter();
         dropped.find(|d| d.list == item.list && d.id.as_deref() == Some(&item.id))
+    }
+}
+
+/// Evidence that admits that no test ran is warned of.
+fn admit(item: &Item, voice: &Voice<'_>, warnings: &mut Vec<String>) {
+    if let Some(words) = admits(&voice.evidence).filter(|_| voice.passed()) {
+        warnings.push(format!(
+            "{} is passed in {}, whose evidence admits that no test ran (\"{words}\")",
+            named(item.list, &item.id),
+            voice.file
+        ));
     }
 }
 

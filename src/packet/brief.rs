@@ -116,17 +116,27 @@ fn contract(out: &mut String, frozen: &Frozen) {
 }
 
 fn of_project(item: &Dod) -> String {
+    let within = match item.paths.as_slice() {
+        [] => String::new(),
+        paths => format!(" in `{}`", paths.join("`, `")),
+    };
     let what = match item.kind {
         DodKind::Command => format!(
             "`{}` exits 0",
-            item.command.as_deref().unwrap_or_default().join(" ")
+            shell_words::join(item.command.as_deref().unwrap_or_default())
         ),
-        DodKind::FileChanged => format!(
-            "a file that matches `{}` is changed (we look ourselves)",
-            item.glob.as_deref().unwrap_or("the paths given")
-        ),
+        DodKind::FileChanged => {
+            let matching = item
+                .glob
+                .as_ref()
+                .map(|glob| format!(" that matches `{glob}`"));
+            format!(
+                "a file{}{within} is changed (we look ourselves)",
+                matching.unwrap_or_default()
+            )
+        }
         DodKind::PatternAbsent => format!(
-            "no changed file holds `{}` (we look ourselves)",
+            "no changed file{within} holds `{}` (we look ourselves)",
             item.pattern.as_deref().unwrap_or_default()
         ),
     };
@@ -138,10 +148,7 @@ fn of_project(item: &Dod) -> String {
 
 fn of_contract(outcome: &Outcome) -> String {
     let mut line = outcome.description.clone();
-    let command = outcome.check.command.as_ref().map(|command| match command {
-        CommandLine::Bash(script) => script.clone(),
-        CommandLine::Argv(argv) => argv.join(" "),
-    });
+    let command = outcome.check.command.as_ref().map(CommandLine::typed);
     let how = match (outcome.check.kind.name(), command) {
         ("manual", _) => "a person will look at it".to_owned(),
         (kind, Some(command)) => format!("{kind}: `{command}`"),
@@ -181,4 +188,49 @@ pub(crate) fn layer(standing: &Standing) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_told_as_it_is_run_and_with_where_it_looks() {
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let of = |kind, paths: &[&str]| Dod {
+            kind,
+            command: Some(words(&["make", "trailing commas"])),
+            pattern: Some("dbg!".to_owned()),
+            paths: words(paths),
+            ..Dod::default()
+        };
+        for (item, told) in [
+            (
+                of(DodKind::Command, &[]),
+                "`make 'trailing commas'` exits 0",
+            ),
+            (
+                of(DodKind::FileChanged, &["docs/**", "book/*"]),
+                "a file in `docs/**`, `book/*` is changed (we look ourselves)",
+            ),
+            (
+                Dod {
+                    glob: Some("*.md".to_owned()),
+                    ..of(DodKind::FileChanged, &[])
+                },
+                "a file that matches `*.md` is changed (we look ourselves)",
+            ),
+            (
+                of(DodKind::PatternAbsent, &["src/**"]),
+                "no changed file in `src/**` holds `dbg!` (we look ourselves)",
+            ),
+        ] {
+            assert_eq!(of_project(&item), told);
+        }
+    }
 }

@@ -25,7 +25,6 @@ pub(super) struct Writer {
 
 /// Which line ends the removed and the added lines have.
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools)] // two sides, two kinds
 struct Endings {
     removed: Ends,
     added: Ends,

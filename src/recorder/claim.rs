@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::config::{CommandLine, Dod, DodKind, nearest};
 use crate::evidence::contract::{Body, CheckKind};
+use crate::evidence::verify::{LONGEST_ID, id_of};
 use crate::exit::Refusal;
 use crate::judge::check;
 use crate::text;
-
-/// Characters of an id in `verify.json`.
-const LONGEST_ID: usize = 200;
 
 /// An outcome that the command is said to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +96,7 @@ pub(super) fn outcomes(
         let other = other.filter(|command| !is_command(command, argv));
         claims.push(Claim {
             id,
-            other: other.map(line),
+            other: other.map(CommandLine::typed),
         });
     }
     Ok(claims)
@@ -131,14 +129,6 @@ pub(super) fn known(body: Option<&Body>, project: &[Dod]) -> String {
     format!(" ({})", listed(ids.iter().map(String::as_str)))
 }
 
-/// A command as a person would type it.
-pub(super) fn line(command: &CommandLine) -> String {
-    match command {
-        CommandLine::Bash(script) => script.trim().to_owned(),
-        CommandLine::Argv(words) => shell_words::join(words),
-    }
-}
-
 fn plain(id: String) -> Claim {
     Claim { id, other: None }
 }
@@ -148,13 +138,12 @@ fn distinct(named: &[String]) -> Result<Vec<String>, Refusal> {
     let mut seen = BTreeSet::new();
     let mut ids = Vec::new();
     for name in named {
-        let id = name.trim().to_owned();
-        if id.is_empty() || id.chars().count() > LONGEST_ID {
-            return Err(Refusal::new(
+        let id = id_of(name).map_err(|_| {
+            Refusal::new(
                 format!("an outcome is named by 1 to {LONGEST_ID} characters"),
                 "git arkaint contract show",
-            ));
-        }
+            )
+        })?;
         if seen.insert(id.clone()) {
             ids.push(id);
         }
@@ -285,8 +274,11 @@ mod tests {
             no("looks"),
             "outcome looks is one that a person sees: no command shows it"
         );
-        assert_eq!(no(" "), "an outcome is named by 1 to 200 characters");
-        let free = outcomes(None, &words(&["any"]), &argv).unwrap();
+        // U+FEFF is white to whoever reads the file: an id of it alone would break that.
+        for blank in [" ", "\u{feff}"] {
+            assert_eq!(no(blank), "an outcome is named by 1 to 200 characters");
+        }
+        let free = outcomes(None, &words(&["any", "\u{feff}any "]), &argv).unwrap();
         assert_eq!(free, [plain("any".to_owned())]);
     }
 }

@@ -94,10 +94,9 @@ impl<'a> Content<'a> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let noun = if changed.len() == 1 { "file" } else { "files" };
         Ok(format!(
-            "the command changed {} {noun} ({}{more})",
-            changed.len(),
+            "the command changed {} ({}{more})",
+            text::counted(changed.len(), "file"),
             names.collect::<Vec<_>>().join(", ")
         ))
     }

@@ -15,7 +15,7 @@ use crate::evidence::artifact::{Artifact, Reader};
 use crate::evidence::contract::{self, Frozen, Unproven};
 use crate::evidence::dod::{self, Proof};
 use crate::evidence::seal::{self, Seal};
-use crate::evidence::verify::{self, Outcome, Stamp, Status, Verify};
+use crate::evidence::verify::{self, MOST, Outcome, Stamp, Status, Verify};
 use crate::evidence::write;
 use crate::exit::{Exit, Refusal};
 use crate::gate;
@@ -23,9 +23,6 @@ use crate::git::{Oid, Worktree};
 use crate::ledger::{Record, notes, record};
 use crate::secret;
 use crate::ui::Ui;
-
-/// Outcomes of one file.
-const MOST: usize = 1000;
 
 /// What is to be run.
 pub(crate) struct Order<'a> {

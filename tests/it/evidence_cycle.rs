@@ -9,9 +9,9 @@ use crate::cycle::{launches, packet, records};
 use crate::sandbox::{Ran, Sandbox};
 use crate::stand_in::PRELUDE;
 
-const TASK: &str = "make the report";
+pub(crate) const TASK: &str = "make the report";
 
-const CONTRACT: &str = r#"
+pub(crate) const CONTRACT: &str = r#"
 intent = "The report can be read."
 [[outcomes]]
 id = "o1"

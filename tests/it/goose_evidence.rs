@@ -5,19 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::evidence_cycle::{CONTRACT, TASK};
 use crate::goose::GooseWorld;
 use crate::model::{Reply, told};
 use crate::sandbox::Ran;
-
-const TASK: &str = "make the report";
-
-const CONTRACT: &str = r#"
-intent = "The report can be read."
-[[outcomes]]
-id = "o1"
-description = "the report is made"
-check = {kind = "command", command = "cat report.txt"}
-"#;
 
 /// A repository on `arkaint/work`, its configuration (with `more`) on `main`, and a contract that is open for [`TASK`].
 fn world(name: &str, more: &str, replies: Vec<Reply>) -> Option<GooseWorld> {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{CommandLine, Dod};
-use crate::evidence::contract::Outcome;
+use crate::config::Dod;
+use crate::evidence::contract::{Outcome, check_of};
 use crate::evidence::dod::List;
 use crate::text;
 
@@ -23,22 +23,11 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn of_item(item: &Dod) -> Self {
-        let mut check = json!({});
-        for (key, value) in [
-            ("command", item.command.as_ref().map(|argv| json!(argv))),
-            ("glob", item.glob.as_ref().map(|glob| json!(glob))),
-            ("pattern", item.pattern.as_ref().map(|text| json!(text))),
-            ("paths", (!item.paths.is_empty()).then(|| json!(item.paths))),
-        ] {
-            if let Some(value) = value {
-                check[key] = value;
-            }
-        }
         Self {
             list: List::Project,
             id: item.id.clone(),
             kind: item.kind.name(),
-            check,
+            check: check_of(item),
             description: item.description.clone().unwrap_or_default(),
             state: "unknown",
             by: None,
@@ -46,20 +35,11 @@ impl Row {
     }
 
     pub(super) fn of_outcome(outcome: &Outcome) -> Self {
-        let mut check = json!({});
-        match &outcome.check.command {
-            Some(CommandLine::Bash(text)) => check["command"] = text.as_str().into(),
-            Some(CommandLine::Argv(words)) => check["command"] = words.clone().into(),
-            None => {}
-        }
-        if let Some(note) = &outcome.check.note {
-            check["note"] = note.as_str().into();
-        }
         Self {
             list: List::Issue,
             id: outcome.id.clone(),
             kind: outcome.check.kind.name(),
-            check,
+            check: outcome.check.to_value(),
             description: outcome.description.clone(),
             state: "unknown",
             by: None,
@@ -72,21 +52,19 @@ impl Row {
 
     /// `make test: All tests pass`.
     pub(super) fn what(&self) -> String {
-        let word = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            Value::Array(items) => items
-                .iter()
-                .filter_map(Value::as_str)
-                .collect::<Vec<_>>()
-                .join(" "),
-            _ => String::new(),
+        let words = |value: &Value| -> Vec<String> {
+            let items = value.as_array().into_iter().flatten();
+            let texts = items.filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
         };
         let checks = self.check.as_object().into_iter().flatten();
         let mut parts: Vec<String> = checks
             .map(|(key, value)| match key.as_str() {
-                "paths" => format!("in {}", word(value)),
-                "note" => format!("({})", word(value)),
-                _ => word(value),
+                "paths" => format!("in {}", words(value).join(" ")),
+                "note" => format!("({})", value.as_str().unwrap_or_default()),
+                _ => value
+                    .as_str()
+                    .map_or_else(|| shell_words::join(words(value)), str::to_owned),
             })
             .collect();
         // The pattern before the paths that it is looked for in.

@@ -6,12 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{CommandLine, nearest};
 use crate::evidence::json::{self, found, js_trim};
+use crate::evidence::verify::{LONGEST_ID, MOST};
 use crate::secret;
-
-/// Outcomes of one contract.
-const MOST_OUTCOMES: usize = 1000;
-/// The longest id, characters.
-const LONGEST_ID: usize = 200;
 
 /// What the work is for, and what must be shown of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +71,20 @@ impl Check {
     /// Can a machine run it?
     pub(crate) fn is_executable(&self) -> bool {
         self.kind != CheckKind::Manual && self.command.is_some()
+    }
+
+    /// Its command and its note, as far as it has them.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut value = json!({});
+        match &self.command {
+            Some(CommandLine::Bash(text)) => value["command"] = text.as_str().into(),
+            Some(CommandLine::Argv(words)) => value["command"] = words.clone().into(),
+            None => {}
+        }
+        if let Some(note) = &self.note {
+            value["note"] = note.as_str().into();
+        }
+        value
     }
 }
 
@@ -143,8 +153,8 @@ impl Body {
     fn whole(self) -> Result<Self, String> {
         match self.outcomes.len() {
             0 => return Err("outcomes: expected at least one".to_owned()),
-            n if n > MOST_OUTCOMES => {
-                return Err(format!("outcomes: {n} of them, at most {MOST_OUTCOMES}"));
+            n if n > MOST => {
+                return Err(format!("outcomes: {n} of them, at most {MOST}"));
             }
             _ => {}
         }
@@ -163,15 +173,8 @@ impl Body {
     /// The body as it is stored; what is not said is not stored.
     pub(super) fn to_value(&self) -> Value {
         let outcome = |outcome: &Outcome| {
-            let mut check = json!({ "kind": outcome.check.kind.name() });
-            match &outcome.check.command {
-                Some(CommandLine::Bash(text)) => check["command"] = text.as_str().into(),
-                Some(CommandLine::Argv(words)) => check["command"] = words.clone().into(),
-                None => {}
-            }
-            if let Some(note) = &outcome.check.note {
-                check["note"] = note.as_str().into();
-            }
+            let mut check = outcome.check.to_value();
+            check["kind"] = outcome.check.kind.name().into();
             json!({ "id": outcome.id, "description": outcome.description, "check": check })
         };
         let ambiguity = |a: &Ambiguity| json!({ "question": a.question, "blocking": a.blocking });
@@ -233,12 +236,12 @@ fn read_check(place: &str, value: &Value) -> Result<Check, String> {
     };
     let command = match object.map.get("command") {
         None => None,
-        Some(Value::Array(_)) => Some(CommandLine::Argv(object.texts("command")?)),
+        Some(Value::Array(_)) => Some(CommandLine::Argv(object.words("command")?)),
         Some(_) => object.text("command")?.map(CommandLine::Bash),
     };
     let blank = match &command {
         Some(CommandLine::Bash(text)) => text.is_empty(),
-        Some(CommandLine::Argv(words)) => words.is_empty(),
+        Some(CommandLine::Argv(words)) => words.first().is_none_or(|word| js_trim(word).is_empty()),
         None => false,
     };
     if blank {
@@ -348,6 +351,17 @@ impl<'a> Object<'a> {
         })
     }
 
+    /// A list of strings as they are: blanks in an argv are meant.
+    fn words(&self, key: &str) -> Result<Vec<String>, String> {
+        self.each(key, |place, value| match value {
+            Value::String(word) => Ok(word.clone()),
+            other => Err(format!(
+                "{place}: expected a string, found {}",
+                found(other)
+            )),
+        })
+    }
+
     fn each<T>(
         &self,
         key: &str,
@@ -431,6 +445,18 @@ blocking = false
     }
 
     #[test]
+    fn the_words_of_an_argv_are_kept_as_they_are() {
+        let argv = ["grep", " a ", "", "f"].map(str::to_owned).to_vec();
+        let text = r#"{"outcomes":[{"id":"x","check":{"kind":"command","command":["grep"," a ","","f"]}}]}"#;
+        let body = Body::read(Path::new("c.json"), text).unwrap();
+        assert_eq!(
+            body.outcomes[0].check.command,
+            Some(CommandLine::Argv(argv))
+        );
+        assert_eq!(Body::of(&body.to_value()).unwrap(), body);
+    }
+
+    #[test]
     fn outcomes_alone_are_enough() {
         let body = toml("[[outcomes]]\nid = 'x'\ncheck = {kind = 'manual'}\n").unwrap();
         assert!(body.in_scope.is_empty() && body.intent.is_empty());
@@ -507,6 +533,10 @@ blocking = false
             ),
             (
                 "[[outcomes]]\nid = 'x'\ncheck = {kind = 'command', command = ' '}",
+                "outcomes[0].check.command: expected a command",
+            ),
+            (
+                "[[outcomes]]\nid = 'x'\ncheck = {kind = 'command', command = ['', 'a']}",
                 "outcomes[0].check.command: expected a command",
             ),
             (

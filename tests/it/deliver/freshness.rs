@@ -187,6 +187,9 @@ fn bytes_that_were_there_before_prove_nothing() {
     work(&sandbox, "src/two.rs");
     age(verify_path(&sandbox), 2);
     assert_eq!(of(&sandbox), "missing, stale replayed");
+    // Nor once it was judged and kept here.
+    sandbox.arkaint(["deliver"]).expect(1);
+    assert_eq!(of(&sandbox), "missing, stale replayed");
     // The same words of a run on this tree are other bytes.
     verify(&sandbox, &PASSED.replace("42", "43"));
     assert_eq!(of(&sandbox), "proven, dated");
