@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider, transcript};
+use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider, sum, transcript};
 use crate::config;
 
 /// The model of messages that Claude Code wrote itself.
@@ -244,7 +244,7 @@ impl Claude {
             self.counted.pop_front();
         }
         self.counted.push_back(id.to_owned());
-        self.input = add(self.input, seen);
+        self.input = self.input.and(seen);
         // The number of a message that has only begun.
         self.input.output = None;
         out.push(Event::Usage(self.input));
@@ -255,7 +255,7 @@ impl Claude {
         let models = value["modelUsage"].as_object().into_iter().flatten();
         let used = models
             .map(|(_, usage)| usage_of(usage, &MODEL))
-            .reduce(add)
+            .reduce(Usage::and)
             .unwrap_or_else(|| usage_of(&value["usage"], &MESSAGE));
         if used != Usage::default() {
             out.push(Event::Usage(used));
@@ -327,22 +327,9 @@ fn usage_of(value: &Value, [input, output, read, write]: &Names) -> Usage {
     let count = |key: &str| value[key].as_u64();
     let (cache_read, cache_write) = (count(read), count(write));
     Usage {
-        input: count(input).map(|input| input + cache_read.unwrap_or(0) + cache_write.unwrap_or(0)),
+        input: count(input).and_then(|input| sum([Some(input), cache_read, cache_write])),
         output: count(output),
         cache_read,
         cache_write,
-    }
-}
-
-fn add(one: Usage, other: Usage) -> Usage {
-    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (None, None) => None,
-        (one, other) => Some(one.unwrap_or(0) + other.unwrap_or(0)),
-    };
-    Usage {
-        input: sum(one.input, other.input),
-        output: sum(one.output, other.output),
-        cache_read: sum(one.cache_read, other.cache_read),
-        cache_write: sum(one.cache_write, other.cache_write),
     }
 }

@@ -205,11 +205,23 @@ pub(crate) struct Usage {
 impl Usage {
     /// Input and output together, or `None` when neither is known.
     pub(crate) fn total(self) -> Option<u64> {
-        match (self.input, self.output) {
-            (None, None) => None,
-            (input, output) => Some(input.unwrap_or(0) + output.unwrap_or(0)),
+        sum([self.input, self.output])
+    }
+
+    /// This and what another call used.
+    fn and(self, other: Self) -> Self {
+        Self {
+            input: sum([self.input, other.input]),
+            output: sum([self.output, other.output]),
+            cache_read: sum([self.cache_read, other.cache_read]),
+            cache_write: sum([self.cache_write, other.cache_write]),
         }
     }
+}
+
+/// The known ones together, or `None` when none is known. An agent may print any number: one that does not fit is the largest, never small.
+fn sum<const N: usize>(counts: [Option<u64>; N]) -> Option<u64> {
+    counts.into_iter().flatten().reduce(u64::saturating_add)
 }
 
 /// How a launch ended (SPEC of `git-arkaint-cycle(1)`, OUTCOMES).

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider, sum};
 use crate::config;
 
 /// So many replies without an end, or refusals of a context that is too long, and it will not get out.
@@ -124,28 +124,18 @@ impl OpenCode {
 
     /// Adds what a step used. Cached tokens are counted beside the input, and thoughts beside what was written.
     fn count(&mut self, tokens: &Value) {
-        let count = |value: &Value| value.as_u64();
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0) + more);
-            }
+        let cached = |key: &str| tokens["cache"][key].as_u64();
+        let (cache_read, cache_write) = (cached("read"), cached("write"));
+        let with = |key: &str, beside: [Option<u64>; 2]| {
+            let count = tokens[key].as_u64()?;
+            sum([Some(count), beside[0], beside[1]])
         };
-        let (read, write) = (
-            count(&tokens["cache"]["read"]),
-            count(&tokens["cache"]["write"]),
-        );
-        let input = count(&tokens["input"]);
-        add(
-            &mut self.used.input,
-            input.map(|input| input + read.unwrap_or(0) + write.unwrap_or(0)),
-        );
-        let output = count(&tokens["output"]);
-        add(
-            &mut self.used.output,
-            output.map(|output| output + count(&tokens["reasoning"]).unwrap_or(0)),
-        );
-        add(&mut self.used.cache_read, read);
-        add(&mut self.used.cache_write, write);
+        self.used = self.used.and(Usage {
+            input: with("input", [cache_read, cache_write]),
+            output: with("output", [tokens["reasoning"].as_u64(), None]),
+            cache_read,
+            cache_write,
+        });
     }
 
     fn error(&mut self, error: &Value, out: &mut Vec<Event>) {

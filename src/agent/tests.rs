@@ -145,6 +145,43 @@ fn a_missing_number_is_unknown() {
 }
 
 #[test]
+fn a_number_that_is_too_large_is_never_a_small_one() {
+    let most = u64::MAX;
+    let counted = |name: AgentName, lines: &[String]| {
+        let (mut adapter, mut run, mut out) = (adapter(name), Transcript::new(0), Vec::new());
+        for line in lines {
+            adapter.events(line.as_bytes(), &mut out);
+            out.drain(..).for_each(|event| drop(run.feed(event)));
+        }
+        let usage = run.usage.unwrap();
+        let price = config::Price {
+            input: 1.0,
+            output: 1.0,
+            cache_read: 1.0,
+            cache_write: 1.0,
+        };
+        assert!(launch::cost(usage, price) > 1e12, "{name:?}");
+        run.tokens().total
+    };
+    let goose = format!(r#"{{"type":"complete","input_tokens":{most},"output_tokens":{most}}}"#);
+    let claude = |id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{id}","model":"m","content":[{{"type":"text","text":"four"}}],"usage":{{"input_tokens":{most},"cache_read_input_tokens":{most},"cache_creation_input_tokens":{most}}}}}}}"#
+        )
+    };
+    let opencode = format!(
+        r#"{{"type":"step_finish","part":{{"tokens":{{"input":{most},"output":{most},"reasoning":1,"cache":{{"read":{most},"write":1}}}}}}}}"#
+    );
+    for (name, lines) in [
+        (AgentName::Goose, vec![goose]),
+        (AgentName::Claude, vec![claude("a"), claude("b")]),
+        (AgentName::OpenCode, vec![opencode.clone(), opencode]),
+    ] {
+        assert_eq!(counted(name, &lines), most, "{name:?}");
+    }
+}
+
+#[test]
 fn what_a_tool_printed_is_told_from_what_goose_adds() {
     let line = r#"{"type":"message","message":{"role":"user","content":[{"type":"toolResponse","id":"1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"out\nerr\n\nCommand exited with code 3"}],"isError":true,"structuredContent":{"stdout":"out","stderr":"err","exit_code":3}}}}],"metadata":{}}}"#;
     assert_eq!(
