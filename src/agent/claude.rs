@@ -29,46 +29,34 @@ impl Adapter for Claude {
         AgentName::Claude
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "claude")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "claude").collect();
         // --safe-mode: the user's hooks, plugins, servers, CLAUDE.md and memory of earlier sessions stay out, and logins work, which
         // they do not with --bare.
-        for word in [
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--no-session-persistence",
-            "--safe-mode",
-            "--permission-mode",
-            "bypassPermissions",
-        ] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &[
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--no-session-persistence",
+                "--safe-mode",
+                "--permission-mode",
+                "bypassPermissions",
+            ],
+        );
         if let Some(model) = &agent.model {
             argv.extend(["--model".to_owned(), model.clone()]);
         }
         argv.extend(["--max-turns".to_owned(), agent.max_turns.to_string()]);
         argv.extend(agent.args.iter().cloned());
-        let mut provider_variables = provider::variables(Some(&provider_of(agent)));
-        provider_variables.extend(["ANTHROPIC_*", "CLAUDE_*"].map(str::to_owned));
+        let others = ["ANTHROPIC_*", "CLAUDE_*"];
+        let variables = provider::variables(Some(&provider_of(agent)), &others);
         Launch {
-            argv,
-            set: [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            provider_variables,
             // On SIGTERM no result is written, and one more call of the model begins.
             stop: Stop::Interrupt,
-            turns: None,
+            ..Launch::new(argv, variables).set([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")])
         }
     }
 
