@@ -1,5 +1,7 @@
 //! Launches of the adapters, their streams line by line, and what a transcript keeps of them.
 
+use std::path::Path;
+
 use super::*;
 
 pub(super) fn config() -> config::Agent {
@@ -17,10 +19,27 @@ pub(super) fn config() -> config::Agent {
     }
 }
 
-fn events(name: AgentName, line: &[u8]) -> Vec<Event> {
-    let mut out = Vec::new();
-    adapter(name).events(line, &mut out);
+/// The events of a stream.
+pub(super) fn events(name: AgentName, stream: &[u8]) -> Vec<Event> {
+    let (mut adapter, mut out) = (adapter(name), Vec::new());
+    for line in stream.split(|byte| *byte == b'\n') {
+        adapter.events(line, &mut out);
+    }
     out
+}
+
+/// What a stream comes to, and the finished tool calls in it.
+pub(super) fn transcript(name: AgentName, stream: &[u8]) -> (Transcript, Vec<ToolUse>) {
+    let mut run = Transcript::new(4_000);
+    let events = events(name, stream).into_iter();
+    let used = events.filter_map(|event| run.feed(event)).collect();
+    (run, used)
+}
+
+/// A recorded stream.
+pub(super) fn recorded(name: AgentName, case: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    std::fs::read(folder.join(name.as_str()).join(format!("{case}.jsonl"))).unwrap()
 }
 
 fn goose(line: &str) -> Vec<Event> {
@@ -148,11 +167,7 @@ fn a_missing_number_is_unknown() {
 fn a_number_that_is_too_large_is_never_a_small_one() {
     let most = u64::MAX;
     let counted = |name: AgentName, lines: &[String]| {
-        let (mut adapter, mut run, mut out) = (adapter(name), Transcript::new(0), Vec::new());
-        for line in lines {
-            adapter.events(line.as_bytes(), &mut out);
-            out.drain(..).for_each(|event| drop(run.feed(event)));
-        }
+        let (run, _) = transcript(name, lines.join("\n").as_bytes());
         let usage = run.usage.unwrap();
         let price = config::Price {
             input: 1.0,
