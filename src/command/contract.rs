@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{Contract, ContractVerb};
-use crate::config::{self, Config};
+use crate::config::{self, Choice as _, Config};
 use crate::evidence::approval::{self, What};
 use crate::evidence::contract::{self, Body, CheckKind, Frozen, Standing, Subject, Unproven};
 use crate::exit::{Exit, Refusal};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{CommandLine, Dod};
+use crate::config::{Choice as _, CommandLine, Dod};
 use crate::evidence::contract::Outcome;
 use crate::evidence::dod::List;
 use crate::text;
