@@ -40,7 +40,8 @@ impl Adapter for Codex {
             ],
         );
         if let Some(provider) = &agent.provider {
-            argv.extend(["-c".to_owned(), format!("model_provider={provider:?}")]);
+            let provider = toml::Value::from(provider.as_str());
+            argv.extend(["-c".to_owned(), format!("model_provider={provider}")]);
         }
         if let Some(model) = &agent.model {
             argv.extend(["-m".to_owned(), model.clone()]);

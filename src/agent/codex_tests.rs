@@ -38,6 +38,13 @@ fn codex_is_launched_unattended_and_without_a_past() {
             .ends_with(r#"-c model_provider="mistral" -m m -c sandbox_mode="workspace-write" -"#)
     );
     assert!(launch.needs("MISTRAL_API_KEY"));
+    // Codex reads the value as TOML, which knows no `\u{ad}`.
+    let odd = config::Agent {
+        provider: Some("a\u{ad}b".into()),
+        ..chosen
+    };
+    let argv = adapter(AgentName::Codex).launch(&odd).argv;
+    assert!(argv.contains(&"model_provider=\"a\u{ad}b\"".to_owned()));
 }
 
 #[test]
