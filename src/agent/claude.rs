@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider, transcript};
+use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider, sum, transcript};
 use crate::config;
 
 /// The model of messages that Claude Code wrote itself.
@@ -29,46 +29,34 @@ impl Adapter for Claude {
         AgentName::Claude
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "claude")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "claude").collect();
         // --safe-mode: the user's hooks, plugins, servers, CLAUDE.md and memory of earlier sessions stay out, and logins work, which
         // they do not with --bare.
-        for word in [
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--no-session-persistence",
-            "--safe-mode",
-            "--permission-mode",
-            "bypassPermissions",
-        ] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &[
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--no-session-persistence",
+                "--safe-mode",
+                "--permission-mode",
+                "bypassPermissions",
+            ],
+        );
         if let Some(model) = &agent.model {
             argv.extend(["--model".to_owned(), model.clone()]);
         }
         argv.extend(["--max-turns".to_owned(), agent.max_turns.to_string()]);
         argv.extend(agent.args.iter().cloned());
-        let mut provider_variables = provider::variables(Some(&provider_of(agent)));
-        provider_variables.extend(["ANTHROPIC_*", "CLAUDE_*"].map(str::to_owned));
+        let others = ["ANTHROPIC_*", "CLAUDE_*"];
+        let variables = provider::variables(Some(&provider_of(agent)), &others);
         Launch {
-            argv,
-            set: [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            provider_variables,
             // On SIGTERM no result is written, and one more call of the model begins.
             stop: Stop::Interrupt,
-            turns: None,
+            ..Launch::new(argv, variables).set([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")])
         }
     }
 
@@ -244,7 +232,7 @@ impl Claude {
             self.counted.pop_front();
         }
         self.counted.push_back(id.to_owned());
-        self.input = add(self.input, seen);
+        self.input = self.input.and(seen);
         // The number of a message that has only begun.
         self.input.output = None;
         out.push(Event::Usage(self.input));
@@ -255,7 +243,7 @@ impl Claude {
         let models = value["modelUsage"].as_object().into_iter().flatten();
         let used = models
             .map(|(_, usage)| usage_of(usage, &MODEL))
-            .reduce(add)
+            .reduce(Usage::and)
             .unwrap_or_else(|| usage_of(&value["usage"], &MESSAGE));
         if used != Usage::default() {
             out.push(Event::Usage(used));
@@ -327,22 +315,9 @@ fn usage_of(value: &Value, [input, output, read, write]: &Names) -> Usage {
     let count = |key: &str| value[key].as_u64();
     let (cache_read, cache_write) = (count(read), count(write));
     Usage {
-        input: count(input).map(|input| input + cache_read.unwrap_or(0) + cache_write.unwrap_or(0)),
+        input: count(input).and_then(|input| sum([Some(input), cache_read, cache_write])),
         output: count(output),
         cache_read,
         cache_write,
-    }
-}
-
-fn add(one: Usage, other: Usage) -> Usage {
-    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (None, None) => None,
-        (one, other) => Some(one.unwrap_or(0) + other.unwrap_or(0)),
-    };
-    Usage {
-        input: sum(one.input, other.input),
-        output: sum(one.output, other.output),
-        cache_read: sum(one.cache_read, other.cache_read),
-        cache_write: sum(one.cache_write, other.cache_write),
     }
 }

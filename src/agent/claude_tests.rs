@@ -1,33 +1,19 @@
 //! Claude Code's launch, and what single lines and whole recordings of its stream are turned into.
 
-use std::path::Path;
-
 use super::tests::config;
 use super::*;
 
 /// The events of a recorded run.
 fn recorded(case: &str) -> Vec<Event> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude");
-    let stream = std::fs::read(folder.join(format!("{case}.jsonl"))).unwrap();
-    let (mut adapter, mut out) = (adapter(AgentName::Claude), Vec::new());
-    for line in stream.split(|byte| *byte == b'\n') {
-        adapter.events(line, &mut out);
-    }
-    out
+    tests::events(AgentName::Claude, &tests::recorded(AgentName::Claude, case))
 }
 
 fn transcript(case: &str) -> Transcript {
-    let mut run = Transcript::new(4_000);
-    for event in recorded(case) {
-        run.feed(event);
-    }
-    run
+    tests::transcript(AgentName::Claude, &tests::recorded(AgentName::Claude, case)).0
 }
 
 fn one(line: &str) -> Vec<Event> {
-    let mut out = Vec::new();
-    adapter(AgentName::Claude).events(line.as_bytes(), &mut out);
-    out
+    tests::events(AgentName::Claude, line.as_bytes())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Usage, object, provider, string};
 use crate::config;
 
 /// Items that were announced and have not ended.
@@ -21,47 +21,38 @@ impl Adapter for Codex {
         AgentName::Codex
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "codex")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "codex").collect();
         // --ignore-user-config: servers, hooks and habits of the user stay out; a login is kept elsewhere and works. The sandbox of its
         // own leaves no trace of what it stops and is not there everywhere; by `args` it can be had, for the last -c counts.
-        for word in [
-            "exec",
-            "--json",
-            "--skip-git-repo-check",
-            "--ephemeral",
-            "--ignore-user-config",
-            "-c",
-            r#"approval_policy="never""#,
-            "-c",
-            r#"sandbox_mode="danger-full-access""#,
-        ] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &[
+                "exec",
+                "--json",
+                "--skip-git-repo-check",
+                "--ephemeral",
+                "--ignore-user-config",
+                "-c",
+                r#"approval_policy="never""#,
+                "-c",
+                r#"sandbox_mode="danger-full-access""#,
+            ],
+        );
         if let Some(provider) = &agent.provider {
-            argv.extend(["-c".to_owned(), format!("model_provider={provider:?}")]);
+            let provider = toml::Value::from(provider.as_str());
+            argv.extend(["-c".to_owned(), format!("model_provider={provider}")]);
         }
         if let Some(model) = &agent.model {
             argv.extend(["-m".to_owned(), model.clone()]);
         }
         argv.extend(agent.args.iter().cloned());
         argv.push("-".to_owned());
-        let mut provider_variables = provider::variables(Some(&provider_of(agent)));
-        provider_variables.extend(["OPENAI_*", "CODEX_*"].map(str::to_owned));
+        let others = ["OPENAI_*", "CODEX_*"];
+        let variables = provider::variables(Some(&provider_of(agent)), &others);
         Launch {
-            argv,
-            set: std::collections::BTreeMap::new(),
-            provider_variables,
-            stop: Stop::Terminate,
             turns: Some(agent.max_turns),
+            ..Launch::new(argv, variables)
         }
     }
 
@@ -81,8 +72,8 @@ impl Adapter for Codex {
         match value["type"].as_str() {
             Some("item.started") => self.begin(item, out),
             Some("item.completed") => self.item(item, out),
-            Some("error") => out.push(Event::Error(text(&value["message"]))),
-            Some("turn.failed") => out.push(Event::Error(text(&value["error"]["message"]))),
+            Some("error") => out.push(Event::Error(string(&value["message"]))),
+            Some("turn.failed") => out.push(Event::Error(string(&value["error"]["message"]))),
             Some("turn.completed") => {
                 usage(&value["usage"], out);
                 out.push(Event::Done);
@@ -115,17 +106,17 @@ impl Codex {
         if self.begun.len() == REMEMBERED {
             self.begun.pop_front();
         }
-        self.begun.push_back(text(&item["id"]));
+        self.begun.push_back(string(&item["id"]));
         out.push(call(item));
     }
 
     fn item(&mut self, item: &Value, out: &mut Vec<Event>) {
-        let id = text(&item["id"]);
+        let id = string(&item["id"]);
         if item["type"].as_str() == Some("agent_message") {
             out.push(Event::Text {
                 message: id,
                 by_model: true,
-                text: text(&item["text"]),
+                text: string(&item["text"]),
             });
         } else if is_tool(item) {
             // Some tools are told of when they have ended, not before.
@@ -141,7 +132,7 @@ impl Codex {
                 exit_code,
                 timed_out: false,
                 killed: false,
-                text: text(&item["aggregated_output"]),
+                text: string(&item["aggregated_output"]),
             });
         }
     }
@@ -156,8 +147,8 @@ fn is_tool(item: &Value) -> bool {
 fn call(item: &Value) -> Event {
     let command = item["command"].as_str().map(str::to_owned);
     Event::ToolCall {
-        id: text(&item["id"]),
-        tool: text(&item["type"]),
+        id: string(&item["id"]),
+        tool: string(&item["type"]),
         arguments: command.clone().unwrap_or_else(|| item.to_string()),
         command,
     }
@@ -175,8 +166,4 @@ fn usage(value: &Value, out: &mut Vec<Event>) {
     if usage != Usage::default() {
         out.push(Event::Usage(usage));
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, goose, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Usage, goose, object, provider};
 use crate::config;
 
 /// Tools that run a shell command line, by the last part of their name.
@@ -37,13 +37,10 @@ impl Adapter for Command {
     }
 
     fn launch(&self, agent: &config::Agent) -> Launch {
-        Launch {
-            argv: agent.command.iter().chain(&agent.args).cloned().collect(),
-            set: std::collections::BTreeMap::new(),
-            provider_variables: provider::variables(agent.provider.as_deref()),
-            stop: Stop::Terminate,
-            turns: None,
-        }
+        Launch::new(
+            agent.command.iter().chain(&agent.args).cloned().collect(),
+            provider::variables(agent.provider.as_deref(), &[]),
+        )
     }
 
     fn provider(&self, agent: &config::Agent) -> Option<String> {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Usage, object, provider, string};
 use crate::config;
 
 pub(super) struct Gemini;
@@ -13,48 +13,34 @@ impl Adapter for Gemini {
         AgentName::Gemini
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "gemini")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "gemini").collect();
         // Without yolo it has no shell, and without --skip-trust no yolo in a folder that nobody has called trusted.
-        for word in [
-            "--output-format",
-            "stream-json",
-            "--approval-mode",
-            "yolo",
-            "--skip-trust",
-        ] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &[
+                "--output-format",
+                "stream-json",
+                "--approval-mode",
+                "yolo",
+                "--skip-trust",
+            ],
+        );
         if let Some(model) = &agent.model {
             argv.extend(["-m".to_owned(), model.clone()]);
         }
         argv.extend(agent.args.iter().cloned());
         // Of what starts with GOOGLE_, most opens far more than a model.
-        let chosen = agent.provider.as_deref();
-        let mut provider_variables = chosen.map_or_else(Vec::new, |p| provider::variables(Some(p)));
-        provider_variables.extend(
-            [
-                "GEMINI_*",
-                "GOOGLE_API_KEY",
-                "GOOGLE_GEMINI_*",
-                "GOOGLE_GENAI_*",
-            ]
-            .map(str::to_owned),
-        );
+        let others = [
+            "GEMINI_*",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GEMINI_*",
+            "GOOGLE_GENAI_*",
+        ];
+        let chosen = agent.provider.as_deref().unwrap_or("gemini");
         Launch {
-            argv,
-            set: std::collections::BTreeMap::new(),
-            provider_variables,
-            stop: Stop::Terminate,
             turns: Some(agent.max_turns),
+            ..Launch::new(argv, provider::variables(Some(chosen), &others))
         }
     }
 
@@ -73,18 +59,18 @@ impl Adapter for Gemini {
         match value["type"].as_str() {
             Some("init") => out.push(Event::Model {
                 provider: None,
-                model: text(&value["model"]),
+                model: string(&value["model"]),
             }),
             Some("message") if value["role"] == "assistant" => out.push(Event::Text {
                 // Pieces have no name: what follows without a tool between is one message.
                 message: "message".to_owned(),
                 by_model: true,
-                text: text(&value["content"]),
+                text: string(&value["content"]),
             }),
             Some("tool_use") => out.push(call(&value)),
             Some("tool_result") => out.push(tool_result(&value)),
             Some("error") if value["severity"] == "error" => {
-                out.push(Event::Error(text(&value["message"])));
+                out.push(Event::Error(string(&value["message"])));
             }
             Some("result") => result(&value, out),
             _ => {}
@@ -110,9 +96,9 @@ pub(super) fn speaks(line: &[u8]) -> bool {
 }
 
 fn call(value: &Value) -> Event {
-    let (tool, parameters) = (text(&value["tool_name"]), &value["parameters"]);
+    let (tool, parameters) = (string(&value["tool_name"]), &value["parameters"]);
     Event::ToolCall {
-        id: text(&value["tool_id"]),
+        id: string(&value["tool_id"]),
         command: super::command::shell_command(&tool, parameters),
         tool,
         arguments: parameters.to_string(),
@@ -123,12 +109,12 @@ fn tool_result(value: &Value) -> Event {
     let error = value["status"] == "error";
     let shown = value["output"].as_str();
     Event::ToolResult {
-        id: text(&value["tool_id"]),
+        id: string(&value["tool_id"]),
         error,
         exit_code: None,
         timed_out: false,
         killed: false,
-        text: shown.map_or_else(|| text(&value["error"]["message"]), str::to_owned),
+        text: shown.map_or_else(|| string(&value["error"]["message"]), str::to_owned),
     }
 }
 
@@ -150,8 +136,4 @@ fn result(value: &Value, out: &mut Vec<Event>) {
         out.push(Event::Error(words.to_owned()));
     }
     // Else an `error` before it has said why.
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,20 +1,10 @@
 //! Gemini CLI's launch, and what recordings of its stream are turned into.
 
-use std::path::Path;
-
 use super::tests::config;
 use super::*;
 
 fn transcript(case: &str) -> (Transcript, Vec<ToolUse>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/gemini");
-    let stream = std::fs::read(folder.join(format!("{case}.jsonl"))).unwrap();
-    let (mut adapter, mut run) = (adapter(AgentName::Gemini), Transcript::new(4_000));
-    let (mut out, mut used) = (Vec::new(), Vec::new());
-    for line in stream.split(|byte| *byte == b'\n') {
-        adapter.events(line, &mut out);
-        used.extend(out.drain(..).filter_map(|event| run.feed(event)));
-    }
-    (run, used)
+    tests::transcript(AgentName::Gemini, &tests::recorded(AgentName::Gemini, case))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Usage, object, provider};
 use crate::config;
 
 pub(super) struct Goose;
@@ -13,27 +13,20 @@ impl Adapter for Goose {
         AgentName::Goose
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "goose")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "goose").collect();
         // --quiet: else a banner precedes the JSON. --no-profile: the user's extensions stay out, and alone it would leave no tools.
-        for word in [
-            "run",
-            "--no-session",
-            "--quiet",
-            "--no-profile",
-            "--with-builtin",
-            "developer",
-        ] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &[
+                "run",
+                "--no-session",
+                "--quiet",
+                "--no-profile",
+                "--with-builtin",
+                "developer",
+            ],
+        );
         for (flag, value) in [("--provider", &agent.provider), ("--model", &agent.model)] {
             if let Some(value) = value {
                 argv.extend([flag.to_owned(), value.clone()]);
@@ -44,22 +37,15 @@ impl Adapter for Goose {
         argv.extend(agent.args.iter().cloned());
         // GOOSE_PATH_ROOT would hide the login and the keys that the user gave Goose, GOOSE_CONTEXT_LIMIT depends on the model, and
         // GOOSE_DISABLE_KEYRING is for machines without one: these stay as the operator has them.
-        let set = [
+        Launch::new(
+            argv,
+            provider::variables(agent.provider.as_deref(), &["GOOSE_*"]),
+        )
+        .set([
             ("GOOSE_MODE", "auto"),
             ("GOOSE_DISABLE_SESSION_NAMING", "true"),
             ("GOOSE_TELEMETRY_ENABLED", "false"),
-        ];
-        let mut provider_variables = provider::variables(agent.provider.as_deref());
-        provider_variables.push("GOOSE_*".to_owned());
-        Launch {
-            argv,
-            set: set
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            provider_variables,
-            stop: Stop::Terminate,
-            turns: None,
-        }
+        ])
     }
 
     fn provider(&self, agent: &config::Agent) -> Option<String> {

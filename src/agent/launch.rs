@@ -278,7 +278,10 @@ pub(crate) fn cost(usage: Usage, price: Price) -> f64 {
         usage.cache_read.unwrap_or(0),
         usage.cache_write.unwrap_or(0),
     );
-    let fresh = usage.input.unwrap_or(0).saturating_sub(read + write);
+    let fresh = usage
+        .input
+        .unwrap_or(0)
+        .saturating_sub(read.saturating_add(write));
     (fresh as f64 * price.input
         + read as f64 * price.cache_read
         + write as f64 * price.cache_write

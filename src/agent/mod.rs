@@ -43,7 +43,9 @@ pub(crate) trait Adapter {
     fn launch(&self, agent: &config::Agent) -> Launch;
 
     /// The words that print its version, where it has one.
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>>;
+    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
+        Some(argv(self.name(), agent, &["--version"]))
+    }
 
     /// The provider that a launch asks when its stream names none.
     fn provider(&self, agent: &config::Agent) -> Option<String>;
@@ -71,6 +73,24 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// One by `argv` that sets nothing, counts its turns itself and ends on SIGTERM.
+    fn new(argv: Vec<String>, provider_variables: Vec<String>) -> Self {
+        Self {
+            argv,
+            set: BTreeMap::new(),
+            provider_variables,
+            stop: Stop::Terminate,
+            turns: None,
+        }
+    }
+
+    fn set<const N: usize>(mut self, variables: [(&str, &str); N]) -> Self {
+        self.set = variables
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        self
+    }
+
     /// Does the provider need this variable?
     pub(crate) fn needs(&self, variable: &str) -> bool {
         self.provider_variables
@@ -132,10 +152,19 @@ pub(crate) fn recognise(line: &[u8]) -> Option<AgentName> {
     goose::speaks(line).then_some(AgentName::Goose)
 }
 
-/// The program of an agent, as configured or by its usual name.
-fn program(agent: &config::Agent, usual: &str) -> impl Iterator<Item = String> {
-    let usual = agent.command.is_empty().then(|| usual.to_owned());
-    usual.into_iter().chain(agent.command.iter().cloned())
+/// The program of an agent, as configured or by its own name, and `words`.
+fn argv(name: AgentName, agent: &config::Agent, words: &[&str]) -> Vec<String> {
+    let mut argv = agent.command.clone();
+    if argv.is_empty() {
+        argv.push(name.as_str().to_owned());
+    }
+    argv.extend(words.iter().map(|&word| word.to_owned()));
+    argv
+}
+
+/// The text of a member that is one, else nothing.
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The first JSON object of a line, also behind other text: an interrupted agent may print prose and an event on one line.
@@ -205,11 +234,23 @@ pub(crate) struct Usage {
 impl Usage {
     /// Input and output together, or `None` when neither is known.
     pub(crate) fn total(self) -> Option<u64> {
-        match (self.input, self.output) {
-            (None, None) => None,
-            (input, output) => Some(input.unwrap_or(0) + output.unwrap_or(0)),
+        sum([self.input, self.output])
+    }
+
+    /// This and what another call used.
+    fn and(self, other: Self) -> Self {
+        Self {
+            input: sum([self.input, other.input]),
+            output: sum([self.output, other.output]),
+            cache_read: sum([self.cache_read, other.cache_read]),
+            cache_write: sum([self.cache_write, other.cache_write]),
         }
     }
+}
+
+/// The known ones together, or `None` when none is known. An agent may print any number: one that does not fit is the largest, never small.
+fn sum<const N: usize>(counts: [Option<u64>; N]) -> Option<u64> {
+    counts.into_iter().flatten().reduce(u64::saturating_add)
 }
 
 /// How a launch ended (SPEC of `git-arkaint-cycle(1)`, OUTCOMES).

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adapter, AgentName, Event, Launch, Stop, Usage, object, provider};
+use super::{Adapter, AgentName, Event, Launch, Usage, object, provider, string, sum};
 use crate::config;
 
 /// So many replies without an end, or refusals of a context that is too long, and it will not get out.
@@ -23,20 +23,13 @@ impl Adapter for OpenCode {
         AgentName::OpenCode
     }
 
-    fn version(&self, agent: &config::Agent) -> Option<Vec<String>> {
-        Some(
-            super::program(agent, "opencode")
-                .chain(["--version".to_owned()])
-                .collect(),
-        )
-    }
-
     fn launch(&self, agent: &config::Agent) -> Launch {
-        let mut argv: Vec<String> = super::program(agent, "opencode").collect();
         // --title: else one more call of the model makes one of the whole packet. --auto: nobody is there to be asked.
-        for word in ["run", "--format", "json", "--title", "arkaint", "--auto"] {
-            argv.push(word.to_owned());
-        }
+        let mut argv = super::argv(
+            self.name(),
+            agent,
+            &["run", "--format", "json", "--title", "arkaint", "--auto"],
+        );
         if let Some(model) = &agent.model {
             let model = match &agent.provider {
                 Some(provider) => format!("{provider}/{model}"),
@@ -45,17 +38,11 @@ impl Adapter for OpenCode {
             argv.extend(["-m".to_owned(), model]);
         }
         argv.extend(agent.args.iter().cloned());
-        let mut provider_variables = provider::variables(agent.provider.as_deref());
-        provider_variables.push("OPENCODE_*".to_owned());
+        let variables = provider::variables(agent.provider.as_deref(), &["OPENCODE_*"]);
+        // It does not hear SIGINT, so it is ended by SIGTERM as others are.
         Launch {
-            argv,
-            set: [("OPENCODE_DISABLE_AUTOUPDATE", "1")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            provider_variables,
-            // It does not hear SIGINT.
-            stop: Stop::Terminate,
             turns: Some(agent.max_turns),
+            ..Launch::new(argv, variables).set([("OPENCODE_DISABLE_AUTOUPDATE", "1")])
         }
     }
 
@@ -74,9 +61,9 @@ impl Adapter for OpenCode {
         let part = &value["part"];
         match value["type"].as_str() {
             Some("text") => out.push(Event::Text {
-                message: text(&part["messageID"]),
+                message: string(&part["messageID"]),
                 by_model: part["synthetic"].as_bool() != Some(true),
-                text: text(&part["text"]),
+                text: string(&part["text"]),
             }),
             Some("tool_use") => tool(part, out),
             Some("step_finish") => self.step(part, out),
@@ -124,32 +111,22 @@ impl OpenCode {
 
     /// Adds what a step used. Cached tokens are counted beside the input, and thoughts beside what was written.
     fn count(&mut self, tokens: &Value) {
-        let count = |value: &Value| value.as_u64();
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0) + more);
-            }
+        let cached = |key: &str| tokens["cache"][key].as_u64();
+        let (cache_read, cache_write) = (cached("read"), cached("write"));
+        let with = |key: &str, beside: [Option<u64>; 2]| {
+            let count = tokens[key].as_u64()?;
+            sum([Some(count), beside[0], beside[1]])
         };
-        let (read, write) = (
-            count(&tokens["cache"]["read"]),
-            count(&tokens["cache"]["write"]),
-        );
-        let input = count(&tokens["input"]);
-        add(
-            &mut self.used.input,
-            input.map(|input| input + read.unwrap_or(0) + write.unwrap_or(0)),
-        );
-        let output = count(&tokens["output"]);
-        add(
-            &mut self.used.output,
-            output.map(|output| output + count(&tokens["reasoning"]).unwrap_or(0)),
-        );
-        add(&mut self.used.cache_read, read);
-        add(&mut self.used.cache_write, write);
+        self.used = self.used.and(Usage {
+            input: with("input", [cache_read, cache_write]),
+            output: with("output", [tokens["reasoning"].as_u64(), None]),
+            cache_read,
+            cache_write,
+        });
     }
 
     fn error(&mut self, error: &Value, out: &mut Vec<Event>) {
-        let said = text(&error["data"]["message"]);
+        let said = string(&error["data"]["message"]);
         if error["name"].as_str() == Some("ContextOverflowError") {
             self.overflows += 1;
             let words = format!("context window: {said}");
@@ -169,7 +146,11 @@ impl OpenCode {
 
 /// A tool is told of when it has ended, not before.
 fn tool(part: &Value, out: &mut Vec<Event>) {
-    let (id, tool, state) = (text(&part["callID"]), text(&part["tool"]), &part["state"]);
+    let (id, tool, state) = (
+        string(&part["callID"]),
+        string(&part["tool"]),
+        &part["state"],
+    );
     let error = state["status"].as_str() == Some("error");
     out.push(Event::ToolCall {
         id: id.clone(),
@@ -177,7 +158,7 @@ fn tool(part: &Value, out: &mut Vec<Event>) {
         tool,
         arguments: state["input"].to_string(),
     });
-    let said = text(&state[if error { "error" } else { "output" }]);
+    let said = string(&state[if error { "error" } else { "output" }]);
     out.push(Event::ToolResult {
         id,
         error,
@@ -190,8 +171,4 @@ fn tool(part: &Value, out: &mut Vec<Event>) {
             said
         },
     });
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,23 +1,14 @@
 //! OpenCode's launch, what recordings of its stream are turned into, and the circles that it does not leave.
 
-use std::path::Path;
-
 use super::tests::config;
 use super::*;
 
 fn transcript(stream: &[u8]) -> (Transcript, Vec<ToolUse>) {
-    let (mut adapter, mut run) = (adapter(AgentName::OpenCode), Transcript::new(4_000));
-    let (mut out, mut used) = (Vec::new(), Vec::new());
-    for line in stream.split(|byte| *byte == b'\n') {
-        adapter.events(line, &mut out);
-        used.extend(out.drain(..).filter_map(|event| run.feed(event)));
-    }
-    (run, used)
+    tests::transcript(AgentName::OpenCode, stream)
 }
 
 fn recorded(case: &str) -> (Transcript, Vec<ToolUse>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/opencode");
-    transcript(&std::fs::read(folder.join(format!("{case}.jsonl"))).unwrap())
+    transcript(&tests::recorded(AgentName::OpenCode, case))
 }
 
 #[test]

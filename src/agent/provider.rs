@@ -46,10 +46,15 @@ const ANY: &[&str] = &[
     "XAI_*",
 ];
 
-/// Names and beginnings (`OPENAI_*`) of the variables of `provider`.
-pub(super) fn variables(provider: Option<&str>) -> Vec<String> {
+/// Names and beginnings (`OPENAI_*`) of the variables of `provider`, and these others.
+pub(super) fn variables(provider: Option<&str>, others: &[&str]) -> Vec<String> {
+    let others = others.iter().map(|&name| name.to_owned());
     let Some(provider) = provider else {
-        return ANY.iter().map(|&name| name.to_owned()).collect();
+        return ANY
+            .iter()
+            .map(|&name| name.to_owned())
+            .chain(others)
+            .collect();
     };
     let own = provider
         .to_uppercase()
@@ -60,6 +65,7 @@ pub(super) fn variables(provider: Option<&str>) -> Vec<String> {
         .flat_map(|(_, names)| names.iter());
     std::iter::once(format!("{own}_*"))
         .chain(elsewhere.map(|&name| name.to_owned()))
+        .chain(others)
         .collect()
 }
 
@@ -79,11 +85,11 @@ mod tests {
 
     #[test]
     fn a_provider_gets_its_own_variables_and_no_others() {
-        assert_eq!(variables(Some("openai")), ["OPENAI_*"]);
-        assert_eq!(variables(Some("github_copilot")), ["GITHUB_COPILOT_*"]);
-        assert!(variables(Some("aws_bedrock")).contains(&"AWS_*".to_owned()));
+        assert_eq!(variables(Some("openai"), &["MY_*"]), ["OPENAI_*", "MY_*"]);
+        assert_eq!(variables(Some("github_copilot"), &[]), ["GITHUB_COPILOT_*"]);
+        assert!(variables(Some("aws_bedrock"), &[]).contains(&"AWS_*".to_owned()));
         assert!(
-            !variables(None)
+            !variables(None, &[])
                 .iter()
                 .any(|name| name.starts_with("AWS") || name.starts_with("GITHUB"))
         );

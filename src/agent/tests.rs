@@ -1,5 +1,7 @@
 //! Launches of the adapters, their streams line by line, and what a transcript keeps of them.
 
+use std::path::Path;
+
 use super::*;
 
 pub(super) fn config() -> config::Agent {
@@ -17,10 +19,27 @@ pub(super) fn config() -> config::Agent {
     }
 }
 
-fn events(name: AgentName, line: &[u8]) -> Vec<Event> {
-    let mut out = Vec::new();
-    adapter(name).events(line, &mut out);
+/// The events of a stream.
+pub(super) fn events(name: AgentName, stream: &[u8]) -> Vec<Event> {
+    let (mut adapter, mut out) = (adapter(name), Vec::new());
+    for line in stream.split(|byte| *byte == b'\n') {
+        adapter.events(line, &mut out);
+    }
     out
+}
+
+/// What a stream comes to, and the finished tool calls in it.
+pub(super) fn transcript(name: AgentName, stream: &[u8]) -> (Transcript, Vec<ToolUse>) {
+    let mut run = Transcript::new(4_000);
+    let events = events(name, stream).into_iter();
+    let used = events.filter_map(|event| run.feed(event)).collect();
+    (run, used)
+}
+
+/// A recorded stream.
+pub(super) fn recorded(name: AgentName, case: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    std::fs::read(folder.join(name.as_str()).join(format!("{case}.jsonl"))).unwrap()
 }
 
 fn goose(line: &str) -> Vec<Event> {
@@ -142,6 +161,39 @@ fn a_missing_number_is_unknown() {
         (None, Some(5), None)
     );
     assert_eq!(goose(r#"{"type":"complete"}"#), [Event::Done]);
+}
+
+#[test]
+fn a_number_that_is_too_large_is_never_a_small_one() {
+    let most = u64::MAX;
+    let counted = |name: AgentName, lines: &[String]| {
+        let (run, _) = transcript(name, lines.join("\n").as_bytes());
+        let usage = run.usage.unwrap();
+        let price = config::Price {
+            input: 1.0,
+            output: 1.0,
+            cache_read: 1.0,
+            cache_write: 1.0,
+        };
+        assert!(launch::cost(usage, price) > 1e12, "{name:?}");
+        run.tokens().total
+    };
+    let goose = format!(r#"{{"type":"complete","input_tokens":{most},"output_tokens":{most}}}"#);
+    let claude = |id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{id}","model":"m","content":[{{"type":"text","text":"four"}}],"usage":{{"input_tokens":{most},"cache_read_input_tokens":{most},"cache_creation_input_tokens":{most}}}}}}}"#
+        )
+    };
+    let opencode = format!(
+        r#"{{"type":"step_finish","part":{{"tokens":{{"input":{most},"output":{most},"reasoning":1,"cache":{{"read":{most},"write":1}}}}}}}}"#
+    );
+    for (name, lines) in [
+        (AgentName::Goose, vec![goose]),
+        (AgentName::Claude, vec![claude("a"), claude("b")]),
+        (AgentName::OpenCode, vec![opencode.clone(), opencode]),
+    ] {
+        assert_eq!(counted(name, &lines), most, "{name:?}");
+    }
 }
 
 #[test]

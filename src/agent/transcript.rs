@@ -216,7 +216,7 @@ impl Transcript {
         match (self.usage, self.usage.and_then(Usage::total)) {
             // Claude Code tells the input of each call as it goes, and what was written at its end.
             (Some(Usage { output: None, .. }), Some(input)) => Tokens {
-                total: input + self.model_bytes / BYTES_PER_TOKEN,
+                total: input.saturating_add(self.model_bytes / BYTES_PER_TOKEN),
                 estimated: true,
             },
             (_, Some(total)) => Tokens {

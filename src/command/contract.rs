@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::cli::{Contract, ContractVerb};
-use crate::config::{self, Config};
+use crate::config::{self, Choice as _, Config};
 use crate::evidence::approval::{self, What};
 use crate::evidence::contract::{self, Body, CheckKind, Frozen, Standing, Subject, Unproven};
 use crate::evidence::seal;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::agent::{self, AgentName, Outcome};
-use crate::config;
+use crate::config::{self, Choice as _};
 use crate::exit::{Exit, Refusal};
 use crate::judge::outcome::Ending;
 use crate::judge::{Breaker, Listener, Tally, Trip};
@@ -61,19 +61,13 @@ pub(crate) fn logs(
 
 /// The agent of `--agent`.
 pub(crate) fn agent_name(word: &str) -> Result<AgentName> {
-    match word {
-        "goose" => Ok(AgentName::Goose),
-        "claude" => Ok(AgentName::Claude),
-        "codex" => Ok(AgentName::Codex),
-        "opencode" => Ok(AgentName::OpenCode),
-        "gemini" => Ok(AgentName::Gemini),
-        "command" => Ok(AgentName::Command),
-        other => Err(Refusal::new(
-            format!("unknown agent '{other}'"),
+    AgentName::parse(word).ok_or_else(|| {
+        Refusal::new(
+            format!("unknown agent '{word}'"),
             "git arkaint explain --agent goose LOG",
         )
-        .into()),
-    }
+        .into()
+    })
 }
 
 fn read(path: &Path, agent: Option<AgentName>) -> Result<Launch> {

@@ -1,5 +1,6 @@
 //! One item of `[[dod]]`: what the file says of it, and whether its keys belong together. Deciding it is the work of `evidence::item`.
 
+use super::Choice;
 use super::keys::Table;
 
 /// How an item is proven.
@@ -15,14 +16,13 @@ pub(crate) enum DodKind {
 }
 
 impl DodKind {
-    pub(crate) const ALL: [Self; 3] = [Self::Command, Self::FileChanged, Self::PatternAbsent];
     pub(crate) const NAMES: [&str; 3] = ["command", "file-changed", "pattern-absent"];
+}
 
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
+impl Choice for DodKind {
+    const ALL: &'static [Self] = &[Self::Command, Self::FileChanged, Self::PatternAbsent];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Command => "command",
             Self::FileChanged => "file-changed",

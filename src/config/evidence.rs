@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::Choice;
+
 /// The least grade of evidence that the gate takes (`evidence.binding`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Binding {
@@ -18,13 +20,12 @@ pub(crate) enum Binding {
 
 impl Binding {
     pub(crate) const NAMES: [&str; 4] = ["off", "dated", "tree", "rerun"];
+}
 
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let all = [Self::Off, Self::Dated, Self::Tree, Self::Rerun];
-        all.into_iter().find(|binding| binding.name() == name)
-    }
+impl Choice for Binding {
+    const ALL: &'static [Self] = &[Self::Off, Self::Dated, Self::Tree, Self::Rerun];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Dated => "dated",
@@ -46,13 +47,12 @@ pub(crate) enum Conflicts {
 
 impl Conflicts {
     pub(crate) const NAMES: [&str; 2] = ["warn", "fail"];
+}
 
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let all = [Self::Warn, Self::Fail];
-        all.into_iter().find(|conflicts| conflicts.name() == name)
-    }
+impl Choice for Conflicts {
+    const ALL: &'static [Self] = &[Self::Warn, Self::Fail];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Warn => "warn",
             Self::Fail => "fail",
@@ -97,22 +97,6 @@ pub(crate) fn relative_path(text: &str) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_name_is_read_as_what_it_names() {
-        assert!(
-            Binding::NAMES
-                .iter()
-                .all(|n| Binding::parse(n).unwrap().name() == *n)
-        );
-        assert!(
-            Conflicts::NAMES
-                .iter()
-                .all(|n| Conflicts::parse(n).unwrap().name() == *n)
-        );
-        assert_eq!(Binding::parse("Off"), None);
-        assert_eq!(Conflicts::parse(""), None);
-    }
 
     #[test]
     fn an_evidence_file_lies_below_the_root_whatever_the_slashes() {

@@ -4,6 +4,7 @@
 //! `keys` is the one list of keys: it drives reading (`load`), the file that `init` writes (`template`), `status --config` and the
 //! manual page (`man`). To add a key: a field below, a row there.
 
+mod choice;
 mod dod;
 mod evidence;
 mod gate_keys;
@@ -29,6 +30,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use choice::Choice;
 pub(crate) use dod::{Dod, DodKind};
 pub(crate) use evidence::{Binding, Conflicts};
 pub(crate) use glob::{ItemGlobs, PathGlobs, isolated_match};
@@ -88,6 +90,17 @@ pub(crate) enum InfraScope {
     All,
     /// On isolated branches alone.
     Isolated,
+}
+
+impl Choice for InfraScope {
+    const ALL: &'static [Self] = &[Self::All, Self::Isolated];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Isolated => "isolated",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,6 +164,21 @@ pub(crate) enum AgentName {
 
 impl AgentName {
     pub(crate) fn as_str(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Choice for AgentName {
+    const ALL: &'static [Self] = &[
+        Self::Goose,
+        Self::Claude,
+        Self::Codex,
+        Self::OpenCode,
+        Self::Gemini,
+        Self::Command,
+    ];
+
+    fn name(self) -> &'static str {
         match self {
             Self::Goose => "goose",
             Self::Claude => "claude",
@@ -215,6 +243,17 @@ pub(crate) enum WhenGreen {
     Trip,
     /// Seal, and say so.
     Warn,
+}
+
+impl Choice for WhenGreen {
+    const ALL: &'static [Self] = &[Self::Trip, Self::Warn];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Trip => "trip",
+            Self::Warn => "warn",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::keys::{TABLES, Table};
 use super::value::{Kind, Value};
-use super::{Config, FILE};
+use super::{Choice as _, Config, FILE};
 
 /// A configuration, where each value that is no default came from, and what was left out of account.
 #[derive(Clone, Debug)]

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use super::evidence::relative_path;
 use super::value::Value;
-use super::{
-    AgentName, Binding, CommandLine, Conflicts, DodKind, InfraScope, TestCommand, WhenGreen,
-};
+use super::{Choice, CommandLine, TestCommand};
 
 /// A place in the configuration.
 pub(super) trait Slot {
@@ -192,79 +190,39 @@ impl Slot for TestCommand {
     }
 }
 
-impl Slot for AgentName {
+impl<T: Choice> Slot for T {
     fn put(&mut self, value: Value) {
-        *self = match word(&value) {
-            "goose" => Self::Goose,
-            "claude" => Self::Claude,
-            "codex" => Self::Codex,
-            "opencode" => Self::OpenCode,
-            "gemini" => Self::Gemini,
-            "command" => Self::Command,
-            _ => misfit(&value),
-        };
+        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
     }
     fn get(&self) -> Value {
-        Value::Text(self.as_str().to_owned())
+        Value::Text(self.name().to_owned())
     }
 }
 
-impl Slot for InfraScope {
-    fn put(&mut self, value: Value) {
-        *self = match word(&value) {
-            "all" => Self::All,
-            "isolated" => Self::Isolated,
-            _ => misfit(&value),
-        };
-    }
-    fn get(&self) -> Value {
-        Value::Text(
-            if *self == Self::All {
-                "all"
-            } else {
-                "isolated"
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::TABLES;
+    use crate::config::value::Kind;
+    use crate::config::{Binding, Config, Conflicts};
+
+    #[test]
+    fn every_word_of_a_choice_is_read_as_what_it_names() {
+        let mut config = Config::default();
+        let mut choices = 0;
+        for key in TABLES.iter().flat_map(|table| table.keys) {
+            let Kind::Choice(words) = key.kind else {
+                continue;
+            };
+            choices += 1;
+            for word in words {
+                let value = Value::Text((*word).to_owned());
+                key.put(&mut config, "0", value.clone());
+                assert_eq!(key.get(&mut config, "0"), value, "{}", key.name);
             }
-            .to_owned(),
-        )
-    }
-}
-
-impl Slot for WhenGreen {
-    fn put(&mut self, value: Value) {
-        *self = match word(&value) {
-            "trip" => Self::Trip,
-            "warn" => Self::Warn,
-            _ => misfit(&value),
-        };
-    }
-    fn get(&self) -> Value {
-        Value::Text(if *self == Self::Trip { "trip" } else { "warn" }.to_owned())
-    }
-}
-
-impl Slot for Binding {
-    fn put(&mut self, value: Value) {
-        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
-    }
-    fn get(&self) -> Value {
-        Value::Text(self.name().to_owned())
-    }
-}
-
-impl Slot for Conflicts {
-    fn put(&mut self, value: Value) {
-        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
-    }
-    fn get(&self) -> Value {
-        Value::Text(self.name().to_owned())
-    }
-}
-
-impl Slot for DodKind {
-    fn put(&mut self, value: Value) {
-        *self = Self::parse(word(&value)).unwrap_or_else(|| misfit(&value));
-    }
-    fn get(&self) -> Value {
-        Value::Text(self.name().to_owned())
+        }
+        assert!(choices >= 6, "{choices}");
+        assert_eq!(Binding::parse("Off"), None);
+        assert_eq!(Conflicts::parse(""), None);
     }
 }

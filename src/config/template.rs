@@ -112,7 +112,7 @@ fn comment(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CommandLine, Config, Sources, TestCommand, load};
+    use crate::config::{Choice as _, CommandLine, Config, Sources, TestCommand, load};
 
     fn loaded(file: &str) -> Config {
         let sources = Sources {

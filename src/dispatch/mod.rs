@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::config::{self, Config};
+use crate::config::{self, Choice as _, Config};
 use crate::evidence::approval;
 use crate::evidence::contract::{self, Body, Subject};
 use crate::exit::{Exit, Refusal};

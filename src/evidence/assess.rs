@@ -8,7 +8,7 @@ use super::dod::{Dod, Dropped, List, Proof};
 use super::grade::Grade;
 use super::verify::{self, Status, Verify};
 use super::voice::Voice;
-use crate::config::{Binding, Conflicts};
+use crate::config::{Binding, Choice as _, Conflicts};
 use crate::text;
 
 /// Something that must be proven. Items are told apart by list and id.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::seal::digest;
-use crate::config::{Binding, Config, Dod, DodKind};
+use crate::config::{Binding, Choice as _, Config, Dod, DodKind};
 use crate::git::{Oid, Worktree};
 use crate::ledger::{Kind, Record, notes, record};
 use crate::secret;

@@ -398,15 +398,7 @@ fn progress_is_no_repetition() {
             .iter()
             .map(|name| format!("FAILED tests/test_a.py::{name} - assert"))
             .collect();
-        format!(
-            "{}
-3 failed in 0.1s
-",
-            lines.join(
-                "
-"
-            )
-        )
+        format!("{}\n3 failed in 0.1s\n", lines.join("\n"))
     };
     let (three, two, one) = (
         red(&["test_a", "test_b", "test_c"]),
@@ -514,13 +506,7 @@ fn red(names: &[&str]) -> Vec<Signature> {
         .iter()
         .map(|name| format!("test {name} ... FAILED"))
         .collect();
-    from_output(
-        Some("cargo test"),
-        &lines.join(
-            "
-",
-        ),
-    )
+    from_output(Some("cargo test"), &lines.join("\n"))
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::extract::{self, Cause};
+use crate::text;
 
 /// What kind of thing is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,10 +112,7 @@ pub(crate) fn from_output(command: Option<&str>, output: &str) -> Vec<Signature>
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .take(8)
-        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+    text::hex(&Sha256::digest(text)[..8])
 }
 
 #[cfg(test)]

@@ -91,13 +91,7 @@ impl World {
     }
 
     pub fn records(&self, kind: &str) -> Vec<Value> {
-        let log = self
-            .arkaint(["log", "--json", "--kind", kind])
-            .expect(0)
-            .json();
-        let mut records = log["records"].as_array().unwrap().clone();
-        records.reverse();
-        records
+        self.arkaint(["log", "--json", "--kind", kind]).records()
     }
 
     fn outcomes(&self) -> Vec<String> {

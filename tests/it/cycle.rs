@@ -33,13 +33,7 @@ pub fn packet(sandbox: &Sandbox, n: usize) -> String {
 }
 
 pub fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
-    let log = sandbox
-        .arkaint(["log", "--json", "--kind", kind])
-        .expect(0)
-        .json();
-    let mut records = log["records"].as_array().unwrap().clone();
-    records.reverse();
-    records
+    sandbox.arkaint(["log", "--json", "--kind", kind]).records()
 }
 
 /// Does this process still run? One that only waits to be reaped does not.

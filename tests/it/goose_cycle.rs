@@ -21,13 +21,7 @@ fn done(said: &str) -> Reply {
 }
 
 fn records(world: &GooseWorld, kind: &str) -> Vec<Value> {
-    let log = world
-        .arkaint(["log", "--json", "--kind", kind])
-        .expect(0)
-        .json();
-    let mut records = log["records"].as_array().unwrap().clone();
-    records.reverse();
-    records
+    world.arkaint(["log", "--json", "--kind", kind]).records()
 }
 
 fn outcome(world: &GooseWorld) -> String {

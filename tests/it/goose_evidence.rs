@@ -46,10 +46,7 @@ fn cycle(world: &GooseWorld) -> Ran {
 }
 
 fn records(world: &GooseWorld, kind: &str) -> Vec<Value> {
-    let log = world.arkaint(["log", "--json", "--kind", kind]).expect(0);
-    let mut records = log.json()["records"].as_array().unwrap().clone();
-    records.reverse();
-    records
+    world.arkaint(["log", "--json", "--kind", kind]).records()
 }
 
 /// The gate over what was sealed: it is open, and this is its table.

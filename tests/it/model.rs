@@ -1,6 +1,7 @@
 //! The project's own scripted model service: OpenAI chat completions and Anthropic messages on 127.0.0.1, as far as real agents need them.
 //! It answers from a script and keeps every request. It is no model, checks no key and never leaves this machine.
 
+mod completions;
 mod messages;
 
 use std::io::{BufReader, Read, Write};
@@ -346,7 +347,12 @@ impl State {
         }
         let anthropic = path.ends_with("/messages");
         if !anthropic && !path.ends_with("/chat/completions") {
-            return send_json(stream, 404, &[], &error_body("no such path", 404));
+            return send_json(
+                stream,
+                404,
+                &[],
+                &completions::error_body("no such path", 404),
+            );
         }
         let body: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let (number, reply) = self.next_reply(&text, &body);
@@ -357,24 +363,20 @@ impl State {
                 status,
                 message,
                 headers,
-            } if anthropic => send_json(
-                stream,
-                status,
-                &headers,
-                &messages::error_body(&message, status),
-            ),
-            Kind::Error {
-                status,
-                message,
-                headers,
-            } => send_json(stream, status, &headers, &error_body(&message, status)),
+            } => {
+                let body = if anthropic {
+                    messages::error_body(&message, status)
+                } else {
+                    completions::error_body(&message, status)
+                };
+                send_json(stream, status, &headers, &body)
+            }
             Kind::Message(message) if anthropic => {
                 messages::send(stream, &mut reader, &message, number, &body)
             }
-            Kind::Message(message) if body["stream"] == true => {
-                stream_message(stream, &mut reader, &message, number, &body)
+            Kind::Message(message) => {
+                completions::send(stream, &mut reader, &message, number, &body)
             }
-            Kind::Message(message) => send_json(stream, 200, &[], &whole(&message, number, &body)),
         }
     }
 
@@ -394,111 +396,9 @@ impl State {
     }
 }
 
-fn error_body(message: &str, status: u16) -> Value {
-    let kind = if status == 401 {
-        "invalid_request_error"
-    } else {
-        "api_error"
-    };
-    json!({ "error": { "message": message, "type": kind, "code": null, "param": null } })
-}
-
 /// Blocks until the other side, or the end of the service, closes the connection.
 fn hold(reader: &mut impl Read) -> std::io::Result<()> {
     reader.read(&mut [0]).map(|_| ())
-}
-
-fn whole(message: &Message, number: usize, body: &Value) -> Value {
-    let mut said = json!({ "role": "assistant", "content": message.text });
-    let calls: Vec<Value> = message.tools.iter().enumerate().map(|(i, (name, args))| {
-        json!({ "index": i, "id": format!("call_{number}_{i}"), "type": "function", "function": { "name": name, "arguments": args } })
-    }).collect();
-    let natural = if calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
-    };
-    if !calls.is_empty() {
-        said["tool_calls"] = Value::Array(calls);
-    }
-    let mut value = json!({
-        "id": format!("chatcmpl-{number}"), "object": "chat.completion", "created": 1,
-        "model": body["model"].as_str().unwrap_or("mock-model"),
-        "choices": [{ "index": 0, "message": said, "finish_reason": message.finish.unwrap_or(natural) }],
-    });
-    if let Some(Tokens {
-        input,
-        cached,
-        output,
-    }) = message.usage
-    {
-        value["usage"] = json!({
-            "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
-            "prompt_tokens_details": { "cached_tokens": cached },
-        });
-    }
-    value
-}
-
-fn stream_message(
-    mut stream: &TcpStream,
-    reader: &mut impl Read,
-    message: &Message,
-    number: usize,
-    body: &Value,
-) -> std::io::Result<()> {
-    // No length and no chunks: the close ends the body, so a cut looks to the client like the real thing does.
-    stream.write_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
-    )?;
-    let whole = whole(message, number, body);
-    let chunk = |choices: Value, usage: Value| {
-        let mut value = json!({
-            "id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": whole["model"], "choices": choices,
-        });
-        if !usage.is_null() {
-            value["usage"] = usage;
-        }
-        format!("data: {value}\n\n")
-    };
-    let delta = |delta: Value, finish: &Value| {
-        chunk(
-            json!([{ "index": 0, "delta": delta, "finish_reason": finish }]),
-            Value::Null,
-        )
-    };
-    stream
-        .write_all(delta(json!({ "role": "assistant", "content": "" }), &Value::Null).as_bytes())?;
-    let characters: Vec<char> = message.text.chars().collect();
-    for piece in characters.chunks(24) {
-        stream.write_all(
-            delta(
-                json!({ "content": piece.iter().collect::<String>() }),
-                &Value::Null,
-            )
-            .as_bytes(),
-        )?;
-    }
-    for call in whole["choices"][0]["message"]["tool_calls"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        stream.write_all(delta(json!({ "tool_calls": [call] }), &Value::Null).as_bytes())?;
-    }
-    match &message.ending {
-        Ending::Cut => return Ok(()),
-        Ending::Hang => return hold(reader),
-        Ending::Error(text) => {
-            return stream.write_all(format!("data: {}\n\n", error_body(text, 500)).as_bytes());
-        }
-        Ending::Whole => {}
-    }
-    stream.write_all(delta(json!({}), &whole["choices"][0]["finish_reason"]).as_bytes())?;
-    if message.usage.is_some() {
-        stream.write_all(chunk(json!([]), whole["usage"].clone()).as_bytes())?;
-    }
-    stream.write_all(b"data: [DONE]\n\n")
 }
 
 /// One call by hand, without any client of the field: status line and headers, then the body.
@@ -520,6 +420,15 @@ fn ask_at(model: &Model, path: &str, body: &Value) -> (String, String) {
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     (head.to_owned(), body.to_owned())
+}
+
+/// The events of a streamed answer.
+fn events(answer: &str) -> Vec<Value> {
+    let data = answer
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    data.filter_map(|data| serde_json::from_str(data).ok())
+        .collect()
 }
 
 fn user(text: &str) -> Value {
@@ -577,10 +486,7 @@ fn streams_end_whole_or_cut_or_with_an_error_and_errors_have_their_headers() {
     let mut body = user("go");
     body["stream"] = json!(true);
     let (_, first) = ask(&model, &body);
-    let events: Vec<Value> = first
-        .lines()
-        .filter_map(|l| serde_json::from_str(l.strip_prefix("data: ")?).ok())
-        .collect();
+    let events = events(&first);
     let text: String = events
         .iter()
         .filter_map(|e| e["choices"][0]["delta"]["content"].as_str())
@@ -623,10 +529,7 @@ fn the_same_script_is_told_in_the_words_of_anthropic() {
     body["stream"] = json!(true);
     let ask = || ask_at(&model, "/v1/messages?beta=true", &body);
     let (_, first) = ask();
-    let events: Vec<Value> = first
-        .lines()
-        .filter_map(|l| serde_json::from_str(l.strip_prefix("data: ")?).ok())
-        .collect();
+    let events = events(&first);
     let text: String = events
         .iter()
         .filter_map(|e| e["delta"]["text"].as_str())

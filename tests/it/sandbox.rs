@@ -40,6 +40,19 @@ impl Ran {
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {}", self.stdout))
     }
+
+    /// The records that `log --json` printed, oldest first.
+    #[track_caller]
+    pub fn records(self) -> Vec<serde_json::Value> {
+        let log = self.expect(0).json();
+        log["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .rev()
+            .cloned()
+            .collect()
+    }
 }
 
 impl From<Output> for Ran {

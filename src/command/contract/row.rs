@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::Dod;
+use crate::config::{Choice as _, Dod};
 use crate::evidence::contract::{Outcome, check_of};
 use crate::evidence::dod::List;
 use crate::text;

@@ -54,8 +54,7 @@ pub(super) fn counted(
         // Nothing was selected, or nothing is there yet.
         return Vec::new();
     }
-    let told =
-        !reading.causes.is_empty() && reading.causes.iter().any(|cause| cause.kind != Kind::Other);
+    let told = reading.causes.iter().any(|cause| cause.kind != Kind::Other);
     if chain_asks && !told && tool.exit_code == Some(1) {
         return Vec::new();
     }
