@@ -241,8 +241,7 @@ fn fetch(
 /// Unites what came with what is here, and moves our ref to it.
 fn meet(worktree: &Worktree, book: Book, ask: Ask<'_>, theirs: Option<Oid>) -> Result<Met> {
     let repo = worktree.repo()?;
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
+    notes::until_moved("taking over what came", || {
         let tip = notes::tip_of(repo, book.name)?;
         let (target, union) = joined(worktree, repo, book, ask, tip, theirs)?;
         let met = Met {
@@ -256,13 +255,9 @@ fn meet(worktree: &Worktree, book: Book, ask: Ask<'_>, theirs: Option<Oid>) -> R
         let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
             PreviousValue::MustExistAndMatch(tip.into())
         });
-        match git::move_ref(repo, book.name, target, expected, "arkaint: sync") {
-            Ok(()) => return Ok(met),
-            // Somebody appended meanwhile, or holds its lock.
-            Err(error) if Instant::now() > until => return Err(error),
-            Err(_) => std::thread::sleep(record::jittered(Duration::from_millis(10))),
-        }
-    }
+        git::move_ref(repo, book.name, target, expected, "arkaint: sync")?;
+        Ok(met)
+    })
 }
 
 /// The commit that holds both: one of the two where that is enough. The trees decide, not the history alone: lines that a later commit took
@@ -363,10 +358,8 @@ fn said_of(pushed: &[Pushed], name: &str) -> Answer {
 
 /// What [`notes_refs`] would do: objects come, and no ref moves.
 fn look(worktree: &Worktree, remote: Remote<'_>, ask: Ask<'_>, synced: &mut Synced) -> Result<()> {
-    let there = match remote.list(&format!("{NOTES}*"))? {
-        Ok(there) => there,
-        Err(failed) => return Err(failure(ask, failed).into()),
-    };
+    let there = remote.list(&format!("{NOTES}*"))?;
+    let there = there.map_err(|failed| failure(ask, failed))?;
     let refspec = format!("{NOTES}*:{TRACKING}{}/look/*", ask.remote);
     if let (false, Err(failed)) = (there.is_empty(), remote.fetch(&[&refspec], false, true)?) {
         return Err(failure(ask, failed).into());
@@ -446,10 +439,8 @@ fn compare(
     what: &'static str,
     below: &str,
 ) -> Result<Travelled> {
-    let there = match remote.list(&format!("{below}*"))? {
-        Ok(there) => there,
-        Err(failed) => return Err(failure(ask, failed).into()),
-    };
+    let there = remote.list(&format!("{below}*"))?;
+    let there = there.map_err(|failed| failure(ask, failed))?;
     let here = worktree.refs_below(below)?;
     let lacks = |side: &[(String, Oid)], name: &str| side.iter().all(|(other, _)| other != name);
     Ok(Travelled {
