@@ -175,7 +175,10 @@ fn show(worktree: &Worktree, digest: Option<&str>, ui: &Ui) -> Result<Exit> {
     let (frozen, closed) = match (digest, &branch) {
         (Some(digits), _) => {
             let digest = one_digest(&records, digits)?;
-            (Some(contract::load(worktree, &digest).map_err(held)?), None)
+            (
+                Some(contract::load(worktree, &records, &digest).map_err(held)?),
+                None,
+            )
         }
         (None, None) => (None, None),
         (None, Some(branch)) => {
@@ -186,7 +189,7 @@ fn show(worktree: &Worktree, digest: Option<&str>, ui: &Ui) -> Result<Exit> {
                 Standing::Open(_) | Standing::Without => None,
             };
             (
-                contract::open(worktree, branch, None).map_err(held)?,
+                contract::open(worktree, &records, branch, None).map_err(held)?,
                 closed,
             )
         }
@@ -423,7 +426,12 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
     let mut branches = names
         .iter()
         .filter_map(|name| name.strip_prefix("refs/heads/"));
-    let frozen = branches.find_map(|branch| contract::open(worktree, branch, None).ok().flatten());
+    let records = notes::all(worktree)?;
+    let frozen = branches.find_map(|branch| {
+        contract::open(worktree, &records, branch, None)
+            .ok()
+            .flatten()
+    });
     let digest = frozen.as_ref().map(|frozen| frozen.digest.as_str());
     let before = approval::of_commit(worktree, commit)?;
     let _lock = Lock::take(worktree)?;
@@ -447,7 +455,7 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
 /// The open contract of this branch.
 fn needed(worktree: &Worktree) -> Result<Frozen> {
     let branch = here(worktree)?;
-    contract::open(worktree, &branch, None)
+    contract::open(worktree, &notes::all(worktree)?, &branch, None)
         .map_err(held)?
         .ok_or_else(|| {
             Refusal::new(

@@ -58,14 +58,13 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
         .unwrap_or(before.tree);
     let in_flight = (brief.in_flight && stable != before.tree).then_some((stable, before.tree));
     let folder = scratch::run_folder(worktree, &run)?;
-    let proof = proof::asked(worktree, &pass.config, &pass.branch, &open.task)?;
-    let asked = match proof {
-        Some(proof) => {
-            let standing = proof.stand(worktree, &pass.config, before.tree, false)?;
-            Some((proof, standing))
-        }
-        None => None,
-    };
+    let asked = proof::asked_on(
+        worktree,
+        &pass.config,
+        &pass.branch,
+        &open.task,
+        before.tree,
+    )?;
     let told = asked.as_ref().map(|(proof, standing)| (proof, standing));
     let packet = packing::build(pass, &open.task, brief.instruction, in_flight, told)?;
     let piped = packet.piped();
