@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::archive::list;
+use crate::archive::{list, retention};
 use crate::config::isolated_match;
 use crate::cycle::{open, scratch, spending};
 use crate::dispatch::records::{self, State};
@@ -70,7 +70,7 @@ fn facts(worktree: &Worktree) -> Result<Value> {
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
         "dispatches": dispatches(worktree, &ledger)?,
         "archives": archives.len(),
-        "scratch_bytes": scratch::size(&worktree.root().join(scratch::FOLDER)),
+        "scratch_bytes": retention::folder_size(&worktree.root().join(scratch::FOLDER)),
         "ledger_bytes": notes::size(worktree)?,
     }))
 }
