@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
 
 use super::REFS;
 use super::list::{self, Archive};
 use crate::config::Retention;
-use crate::git::Worktree;
+use crate::git::{self, Worktree};
 use crate::journal;
 
 /// How long a launch waits for a retention that is under way; that takes a moment, and a launch goes on without its watch.
@@ -83,7 +82,8 @@ pub(crate) fn prune(worktree: &Worktree, retention: &Retention, keep_run: &str) 
     .max(1);
     let mut dropped = 0;
     for archive in all.iter().skip(most).filter(|a| !is_needed(run_of(a))) {
-        drop_ref(worktree, archive)?;
+        let name = format!("{REFS}{}", archive.id);
+        git::remove_ref(worktree.repo()?, &name, archive.commit)?;
         dropped += 1;
     }
     let oldest_kept = list::all(worktree)?
@@ -129,24 +129,6 @@ fn kept_folders(worktree: &Worktree) -> Vec<PathBuf> {
     folders
 }
 
-fn drop_ref(worktree: &Worktree, archive: &Archive) -> Result<()> {
-    let edit = RefEdit {
-        change: Change::Delete {
-            expected: PreviousValue::MustExistAndMatch(archive.commit.into()),
-            log: RefLog::AndReference,
-        },
-        name: format!("{REFS}{}", archive.id)
-            .try_into()
-            .context("naming an archive ref")?,
-        deref: false,
-    };
-    worktree
-        .repo()?
-        .edit_reference(edit)
-        .with_context(|| format!("dropping archive {}", archive.id))?;
-    Ok(())
-}
-
 /// How many of the newest of `archives` (newest first) take at most `bytes` together.
 fn fitting(worktree: &Worktree, archives: &[Archive], bytes: u64) -> Result<usize> {
     let (mut fits, mut over) = (0, archives.len() + 1);
@@ -188,7 +170,8 @@ fn size(worktree: &Worktree, archives: &[Archive]) -> Result<u64> {
     Ok(objects + kept.map(|folder| folder_size(&folder)).sum::<u64>())
 }
 
-fn folder_size(folder: &Path) -> u64 {
+/// Bytes of the files below `folder`.
+pub(crate) fn folder_size(folder: &Path) -> u64 {
     let read = folder.read_dir().into_iter().flatten().flatten();
     read.map(|entry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => folder_size(&entry.path()),

@@ -175,7 +175,10 @@ fn show(worktree: &Worktree, digest: Option<&str>, ui: &Ui) -> Result<Exit> {
     let (frozen, closed) = match (digest, &branch) {
         (Some(digits), _) => {
             let digest = one_digest(&records, digits)?;
-            (Some(contract::load(worktree, &digest).map_err(held)?), None)
+            (
+                Some(contract::load(worktree, &records, &digest).map_err(held)?),
+                None,
+            )
         }
         (None, None) => (None, None),
         (None, Some(branch)) => match contract::standing(&records, branch, None) {
@@ -419,9 +422,10 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
         .iter()
         .filter_map(|name| name.strip_prefix("refs/heads/"));
     let records = notes::all(worktree)?;
-    let frozen = branches.find_map(|branch| match contract::standing(&records, branch, None) {
-        Standing::Open(record) => contract::read(worktree, record).ok(),
-        Standing::Closed { .. } | Standing::Without => None,
+    let frozen = branches.find_map(|branch| {
+        contract::open(worktree, &records, branch, None)
+            .ok()
+            .flatten()
     });
     let digest = frozen.as_ref().map(|frozen| frozen.digest.as_str());
     let before = approval::of_commit(worktree, commit)?;
@@ -446,7 +450,7 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
 /// The open contract of this branch.
 fn needed(worktree: &Worktree) -> Result<Frozen> {
     let branch = here(worktree)?;
-    contract::open(worktree, &branch, None)
+    contract::open(worktree, &notes::all(worktree)?, &branch, None)
         .map_err(held)?
         .ok_or_else(|| {
             Refusal::new(

@@ -15,7 +15,8 @@ use crate::evidence::standing::Standing;
 use crate::evidence::table::Table;
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Lock};
-use crate::git::Worktree;
+use crate::git::{Oid, Worktree};
+use crate::ledger::{Record, notes};
 use crate::text;
 use crate::ui::{self, Tone, Ui};
 
@@ -29,10 +30,11 @@ pub(super) fn run(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> 
     } else {
         Some(Lock::take(worktree)?)
     };
+    let ledger = notes::all(worktree)?;
     if args.all {
-        return all(worktree, args, ui);
+        return all(worktree, &ledger, args, ui);
     }
-    let dispatched = match dispatched(worktree, args.branch.as_deref())? {
+    let dispatched = match dispatched(worktree, &ledger, args.branch.as_deref())? {
         Some(dispatch) => vec![dispatch],
         None => Vec::new(),
     };
@@ -55,7 +57,7 @@ pub(super) fn run(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> 
     if base.is_some() {
         ask.base = base.as_deref();
     }
-    let done = one(worktree, args, ask, pull.as_ref(), ui)?;
+    let done = one(worktree, &ledger, args, ask, pull.as_ref(), ui)?;
     if ui.is_json() {
         ui.json(&done.json);
     }
@@ -70,7 +72,11 @@ struct Done {
 }
 
 /// The dispatch of a branch (HEAD's, where none is named), if there was one: the newest.
-fn dispatched(worktree: &Worktree, branch: Option<&str>) -> Result<Option<Dispatch>> {
+fn dispatched(
+    worktree: &Worktree,
+    ledger: &[(Oid, Record)],
+    branch: Option<&str>,
+) -> Result<Option<Dispatch>> {
     let branch = match branch {
         Some(branch) => Some(branch.to_owned()),
         None => worktree.branch()?,
@@ -78,7 +84,7 @@ fn dispatched(worktree: &Worktree, branch: Option<&str>) -> Result<Option<Dispat
     let Some(branch) = branch else {
         return Ok(None);
     };
-    Ok(records::all(worktree)?
+    Ok(records::of(worktree, ledger)?
         .into_iter()
         .rfind(|dispatch| dispatch.branch == branch))
 }
@@ -94,10 +100,10 @@ fn of_dispatch(dispatch: &Dispatch) -> Ask<'_> {
 }
 
 /// Every dispatch, oldest first, each judged on its own. One that cannot be judged is said and does not stop the others.
-fn all(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> {
+fn all(worktree: &Worktree, ledger: &[(Oid, Record)], args: &Deliver, ui: &Ui) -> Result<Exit> {
     let mut worst = Exit::Done;
     let mut deliveries = Vec::new();
-    let dispatches = records::all(worktree)?;
+    let dispatches = records::of(worktree, ledger)?;
     if dispatches.is_empty() {
         ui.say(Tone::Plain, "the ledger knows no dispatch");
     }
@@ -119,7 +125,7 @@ fn all(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> {
             worst = graver(worst, exit);
             json!({"verdict": "left-out", "why": why})
         } else {
-            let done = one(worktree, args, of_dispatch(dispatch), None, ui)?;
+            let done = one(worktree, ledger, args, of_dispatch(dispatch), None, ui)?;
             worst = graver(worst, done.exit);
             done.json
         };
@@ -170,12 +176,13 @@ fn graver(one: Exit, other: Exit) -> Exit {
 /// Judges one delivery, shows it, keeps it, comments on it, merges it where that was asked.
 fn one(
     worktree: &Worktree,
+    ledger: &[(Oid, Record)],
     args: &Deliver,
     ask: Ask<'_>,
     pull: Option<&Pull>,
     ui: &Ui,
 ) -> Result<Done> {
-    let delivery = Delivery::find(worktree, ask)?;
+    let delivery = Delivery::find(worktree, ledger, ask)?;
     let remote = pull.map(|pull| pull.remote(&delivery)).transpose()?;
     let reran = if args.rerun {
         Some(rerun::run(&delivery, ui)?)

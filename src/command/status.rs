@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::archive::list;
+use crate::archive::{list, retention};
 use crate::config::isolated_match;
 use crate::cycle::{open, scratch, spending};
 use crate::dispatch::records::{self, State};
 use crate::evidence::contract;
 use crate::exit::Exit;
 use crate::gate::{self, Lock};
-use crate::git::Worktree;
+use crate::git::{Oid, Worktree};
 use crate::journal;
-use crate::ledger::{Checkpoint, notes, walk};
+use crate::ledger::{Checkpoint, Record, notes, walk};
 use crate::text;
 use crate::ui::Ui;
 
@@ -49,6 +49,7 @@ fn facts(worktree: &Worktree) -> Result<Value> {
         .next();
     let open = open::load(worktree);
     let day = spending::today(worktree)?;
+    let ledger = notes::all(worktree)?;
     let archives = list::all(worktree)?;
     Ok(json!({
         "v": 1,
@@ -64,19 +65,19 @@ fn facts(worktree: &Worktree) -> Result<Value> {
             "cycle": o.id, "task": o.task, "attempt": o.progress.attempt(), "fix_round": o.progress.fix_rounds(), "launches": o.launches, "red": o.red,
             "failures_remembered": o.breaker.remembered(),
         })),
-        "contract": branch.as_deref().map(|branch| contract_of(worktree, branch)),
+        "contract": branch.as_deref().map(|branch| contract_of(worktree, &ledger, branch)),
         "today": {"zone": "UTC", "runs": day.runs, "tokens": day.tokens(), "tokens_unknown": day.tokens_unknown, "usd": day.usd(), "usd_unknown": day.usd_unknown},
         "budget": config.as_ref().ok().map(|c| json!({"day_tokens": c.budget.day_tokens, "day_usd": c.budget.day_usd})),
-        "dispatches": dispatches(worktree)?,
+        "dispatches": dispatches(worktree, &ledger)?,
         "archives": archives.len(),
-        "scratch_bytes": scratch::size(&worktree.root().join(scratch::FOLDER)),
+        "scratch_bytes": retention::folder_size(&worktree.root().join(scratch::FOLDER)),
         "ledger_bytes": notes::size(worktree)?,
     }))
 }
 
 /// The open contract of `branch`; `null` for none, and a `fault` for one that cannot be relied on.
-fn contract_of(worktree: &Worktree, branch: &str) -> Value {
-    match contract::open(worktree, branch, None) {
+fn contract_of(worktree: &Worktree, ledger: &[(Oid, Record)], branch: &str) -> Value {
+    match contract::open(worktree, ledger, branch, None) {
         Ok(None) => Value::Null,
         Ok(Some(frozen)) => json!({
             "digest": frozen.digest, "task": frozen.contract.task, "outcomes": frozen.contract.body.outcomes.len(),
@@ -87,10 +88,10 @@ fn contract_of(worktree: &Worktree, branch: &str) -> Value {
 }
 
 /// Those at work, and those that can be taken up.
-fn dispatches(worktree: &Worktree) -> Result<Vec<Value>> {
+fn dispatches(worktree: &Worktree, ledger: &[(Oid, Record)]) -> Result<Vec<Value>> {
     let stopped =
         |state: State| state.is_open() || matches!(state, State::Killed | State::Interrupted);
-    let all = records::all(worktree)?;
+    let all = records::of(worktree, ledger)?;
     let open = all
         .iter()
         .filter(|dispatch| dispatch.state.is_some_and(stopped));

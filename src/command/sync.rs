@@ -100,8 +100,6 @@ fn warn_of_wiping(worktree: &Worktree, remote: &str, ui: &Ui) -> Result<()> {
 
 fn show(remote: &str, dry_run: bool, synced: &Synced, ui: &Ui) {
     let would = if dry_run { "would be " } else { "" };
-    let plural =
-        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     for notes in &synced.notes {
         let is_ledger = notes.name.ends_with("/ledger");
         let what = if is_ledger { "record" } else { "verdict page" };
@@ -110,8 +108,8 @@ fn show(remote: &str, dry_run: bool, synced: &Synced, ui: &Ui) {
                 Tone::Good,
                 format!(
                     "{remote}: {} {would}received, {} {would}sent",
-                    plural(notes.received, what),
-                    plural(notes.sent, what)
+                    text::counted(notes.received, what),
+                    text::counted(notes.sent, what)
                 ),
             );
         }
@@ -121,8 +119,8 @@ fn show(remote: &str, dry_run: bool, synced: &Synced, ui: &Ui) {
             Tone::Good,
             format!(
                 "{remote}: {} {would}received, {} {would}sent",
-                plural(refs.received, refs.what.trim_end_matches('s')),
-                plural(refs.sent, refs.what.trim_end_matches('s'))
+                text::counted(refs.received, refs.what.trim_end_matches('s')),
+                text::counted(refs.sent, refs.what.trim_end_matches('s'))
             ),
         );
         for (name, why) in &refs.apart {

@@ -34,12 +34,8 @@ pub(crate) fn asked(
     branch: &str,
     task: &str,
 ) -> Result<Option<(Proof, Standing)>> {
-    let Some(proof) = proof::asked(worktree, config, branch, task)? else {
-        return Ok(None);
-    };
     let head = worktree.head()?.context("HEAD has no commit")?;
-    let standing = proof.stand(worktree, config, worktree.tree_of(head)?, false)?;
-    Ok(Some((proof, standing)))
+    proof::asked_on(worktree, config, branch, task, worktree.tree_of(head)?)
 }
 
 /// The packet that a launch would get; reads only.

@@ -40,13 +40,14 @@ impl Before {
     /// `None` where nothing is asked.
     pub(super) fn look(pass: &Pass, task: &str, tree: Oid) -> Result<Option<Self>> {
         let (worktree, config) = (&pass.worktree, &pass.config);
-        let Some(proof) = asked(worktree, config, &pass.branch, task)? else {
+        let Some((proof, standing)) = asked_on(worktree, config, &pass.branch, task, tree)? else {
             return Ok(None);
         };
+        let files = standing::files(worktree.root(), config)?;
         Ok(Some(Self {
-            standing: proof.stand(worktree, config, tree, false)?,
-            files: standing::files(worktree.root(), config)?,
             proof,
+            standing,
+            files,
         }))
     }
 
@@ -75,14 +76,43 @@ pub(crate) fn asked(
     branch: &str,
     task: &str,
 ) -> Result<Option<Proof>> {
-    // The whole ledger is read where something may be asked alone: a contract is a blob of it, a dispatch works in a linked worktree.
-    let linked = worktree.git_dir() != worktree.common_dir();
-    let records = if linked || notes::holds_blobs(worktree)? {
-        notes::all(worktree)?
-    } else {
-        Vec::new()
+    asked_by(worktree, &ledger(worktree, config)?, config, branch, task)
+}
+
+/// [`asked`], and how it stands on `tree`, which is what is on disk and was not checked.
+pub(crate) fn asked_on(
+    worktree: &Worktree,
+    config: &Config,
+    branch: &str,
+    task: &str,
+    tree: Oid,
+) -> Result<Option<(Proof, Standing)>> {
+    let records = ledger(worktree, config)?;
+    let Some(proof) = asked_by(worktree, &records, config, branch, task)? else {
+        return Ok(None);
     };
-    let frozen = open_contract(worktree, &records, branch, task)?;
+    let standing = standing::of(&proof.subject(worktree, config, &records, None, tree, false))?;
+    Ok(Some((proof, standing)))
+}
+
+/// The whole ledger where something may be asked, else nothing: a contract is a blob of it, a dispatch works in a linked worktree.
+fn ledger(worktree: &Worktree, config: &Config) -> Result<Vec<(Oid, Record)>> {
+    let linked = worktree.git_dir() != worktree.common_dir();
+    if linked || !config.dod.is_empty() || notes::holds_blobs(worktree)? {
+        notes::all(worktree)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+fn asked_by(
+    worktree: &Worktree,
+    records: &[(Oid, Record)],
+    config: &Config,
+    branch: &str,
+    task: &str,
+) -> Result<Option<Proof>> {
+    let frozen = open_contract(worktree, records, branch, task)?;
     let dispatched = records
         .iter()
         .any(|(_, record)| record.kind() == "dispatch" && record.str("branch") == branch);
@@ -112,12 +142,8 @@ fn open_contract(
     branch: &str,
     task: &str,
 ) -> Result<Option<Frozen>> {
-    let contract::Standing::Open(record) = contract::standing(records, branch, Some(task)) else {
-        return Ok(None);
-    };
-    contract::load(worktree, record.str("digest"))
-        .map(Some)
-        .map_err(|error| match error.downcast::<Unproven>() {
+    contract::open(worktree, records, branch, Some(task)).map_err(|error| {
+        match error.downcast::<Unproven>() {
             Ok(unproven) => Refusal::with_exit(
                 Exit::Person,
                 unproven.to_string(),
@@ -125,7 +151,8 @@ fn open_contract(
             )
             .into(),
             Err(other) => other,
-        })
+        }
+    })
 }
 
 fn fork(worktree: &Worktree, config: &Config, branch: &str) -> Result<Option<Oid>> {
@@ -165,7 +192,7 @@ impl Proof {
         })
     }
 
-    /// How the evidence stands on `tree`, which is what is on disk. `green`: Arkaint's own checks passed on it.
+    /// How the evidence stands now on `tree`, which is what is on disk. `green`: Arkaint's own checks passed on it.
     pub(crate) fn stand(
         &self,
         worktree: &Worktree,

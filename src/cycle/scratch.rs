@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
+use crate::archive::retention::folder_size;
 use crate::config::Retention;
 use crate::git::Worktree;
 
@@ -121,7 +122,7 @@ pub(crate) fn prune(worktree: &Worktree, retention: &Retention) -> Result<usize>
     folders.reverse();
     let (mut bytes, mut removed) = (0, 0);
     for (place, folder) in folders.iter().enumerate() {
-        bytes += size(folder);
+        bytes += folder_size(folder);
         let age = folder
             .metadata()
             .and_then(|m| m.modified())
@@ -134,18 +135,4 @@ pub(crate) fn prune(worktree: &Worktree, retention: &Retention) -> Result<usize>
         }
     }
     Ok(removed)
-}
-
-/// Bytes of the files below `folder`.
-pub(crate) fn size(folder: &Path) -> u64 {
-    let Ok(read) = folder.read_dir() else {
-        return 0;
-    };
-    read.flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(meta) if meta.is_dir() => size(&entry.path()),
-            Ok(meta) => meta.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }

@@ -182,7 +182,7 @@ pub(crate) fn evidence<'a>(
         frozen: delivery.frozen.as_ref(),
         config: &delivery.config,
         dispatched: delivery.dispatched,
-        records: &delivery.records,
+        records: delivery.records,
         green: delivery.green.is_some(),
         rerun,
     }

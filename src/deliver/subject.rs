@@ -11,7 +11,7 @@ use crate::evidence::contract::{self, Frozen, Standing, Unproven};
 use crate::exit::Refusal;
 use crate::gate;
 use crate::git::{Oid, Worktree};
-use crate::ledger::{Checkpoint, Record, checkpoint, notes};
+use crate::ledger::{Checkpoint, Record, checkpoint};
 
 /// What is asked to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +56,7 @@ pub(crate) struct Delivery<'a> {
     pub folder: Option<PathBuf>,
     /// The record names no folder, or one that is gone: nobody can be blamed for what cannot be looked at.
     pub not_assessed: Option<String>,
-    pub records: Vec<(Oid, Record)>,
+    pub records: &'a [(Oid, Record)],
     /// A stable checkpoint with exactly this tree.
     pub green: Option<Oid>,
     /// The task, for the subject of a merge commit.
@@ -64,16 +64,21 @@ pub(crate) struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
+    /// What is asked for; `records`: the whole ledger, oldest first.
+    ///
     /// # Errors
     /// A [`Refusal`] when there is no such branch, no commit, no base, or nothing in common with it.
-    pub(crate) fn find(worktree: &'a Worktree, ask: Ask<'_>) -> Result<Self> {
-        let records = notes::all(worktree)?;
-        let (branch, head) = delivered(worktree, ask.branch, &records)?;
+    pub(crate) fn find(
+        worktree: &'a Worktree,
+        records: &'a [(Oid, Record)],
+        ask: Ask<'_>,
+    ) -> Result<Self> {
+        let (branch, head) = delivered(worktree, ask.branch, records)?;
         let tree = worktree.tree_of(head)?;
         let (base, config, unconfigured) = based(worktree, branch.as_deref(), head, ask.base)?;
-        let (frozen, unproven) = asked(worktree, &records, branch.as_deref(), ask.contract)?;
+        let (frozen, unproven) = asked(worktree, records, branch.as_deref(), ask.contract)?;
         let (folder, not_assessed) = folder(worktree, branch.as_deref(), head, &ask)?;
-        let green = green(worktree, head, tree, &records)?;
+        let green = green(worktree, head, tree, records)?;
         let task = match &frozen {
             Some(frozen) if !frozen.contract.task.is_empty() => frozen.contract.task.clone(),
             _ => checkpoint::read(worktree, head)?
@@ -241,7 +246,7 @@ fn asked(
             Standing::Closed { .. } | Standing::Without => return Ok((None, None)),
         },
     };
-    match contract::load(worktree, &digest) {
+    match contract::load(worktree, records, &digest) {
         Ok(frozen) => Ok((Some(frozen), None)),
         Err(error) => match error.downcast_ref::<Unproven>() {
             Some(unproven) => Ok((None, Some(unproven.to_string()))),

@@ -21,7 +21,7 @@ use crate::gate;
 use crate::gate::anywhere::Ground;
 use crate::git::{Oid, Worktree};
 use crate::journal;
-use crate::ledger::record;
+use crate::ledger::{notes, record};
 use crate::process::{self, Crew, Event, Holder, How};
 use crate::text;
 use crate::ui::{Tone, Ui};
@@ -344,7 +344,7 @@ fn end_orphans(there: &Worktree, ui: &Ui) {
 
 /// SHA-256 of the plan that a person approved for the contract meanwhile.
 fn approved_plan(worktree: &Worktree, digest: &str) -> Option<String> {
-    let frozen = contract::load(worktree, digest).ok()?;
+    let frozen = contract::load(worktree, &notes::all(worktree).ok()?, digest).ok()?;
     approval::of_plan(worktree, &frozen).ok().flatten()?.plan
 }
 

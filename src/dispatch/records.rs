@@ -124,15 +124,20 @@ pub(crate) fn append(worktree: &Worktree, base: Oid, id: &str, fields: Value) ->
 
 /// All dispatches that the ledger knows, oldest first.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Dispatch>> {
+    of(worktree, &notes::all(worktree)?)
+}
+
+/// [`all`], where the whole ledger is read already.
+pub(crate) fn of(worktree: &Worktree, records: &[(Oid, Record)]) -> Result<Vec<Dispatch>> {
     let mut merged: BTreeMap<String, (Oid, String, Map<String, Value>)> = BTreeMap::new();
-    for (on, record) in notes::all(worktree)? {
+    for (on, record) in records {
         if !record.is(Kind::Dispatch) {
             continue;
         }
         let Value::Object(fields) = record.to_value() else {
             continue;
         };
-        let new = || (on, record.at().to_owned(), Map::new());
+        let new = || (*on, record.at().to_owned(), Map::new());
         let known = merged.entry(record.id().to_owned()).or_insert_with(new);
         known.2.extend(fields);
     }

@@ -41,9 +41,9 @@ pub(crate) fn folder(worktree: &Worktree) -> Result<PathBuf> {
     } else {
         let listed = worktree
             .git()
-            .call(["worktree", "list", "--porcelain"])
+            .call(["worktree", "list", "--porcelain", "-z"])
             .bytes()?;
-        let first = listed.split(|b| *b == b'\n').next().unwrap_or_default();
+        let first = listed.split(|b| *b == 0).next().unwrap_or_default();
         let path = first
             .strip_prefix(b"worktree ")
             .context("reading the list of worktrees")?;

@@ -203,14 +203,13 @@ pub(crate) fn freeze(
     })
 }
 
-/// The contract called `digest`, read again and hashed again.
+/// The contract called `digest`, read again and hashed again. `records`: the whole ledger, oldest first.
 ///
 /// # Errors
 /// An [`Unproven`] when the ledger does not know it, its blob is not here, or what is there is not what was frozen.
-pub(crate) fn load(worktree: &Worktree, digest: &str) -> Result<Frozen> {
-    let all = notes::all(worktree)?;
+pub(crate) fn load(worktree: &Worktree, records: &[(Oid, Record)], digest: &str) -> Result<Frozen> {
     let named = |record: &Record| record.is(Kind::Contract) && record.str("digest") == digest;
-    match all.iter().rev().find(|(_, record)| named(record)) {
+    match records.iter().rev().find(|(_, record)| named(record)) {
         Some((_, record)) => read(worktree, record),
         None => Err(Unproven {
             digest: digest.to_owned(),
@@ -322,10 +321,11 @@ pub(crate) fn standing<'a>(
 /// As [`load`]: a contract that is open and cannot be relied on is not the same as none.
 pub(crate) fn open(
     worktree: &Worktree,
+    records: &[(Oid, Record)],
     branch: &str,
     task: Option<&str>,
 ) -> Result<Option<Frozen>> {
-    match standing(&notes::all(worktree)?, branch, task) {
+    match standing(records, branch, task) {
         Standing::Open(record) => read(worktree, record).map(Some),
         Standing::Closed { .. } | Standing::Without => Ok(None),
     }
@@ -402,18 +402,19 @@ mod tests {
         assert_eq!(frozen.contract.task, "do it");
         assert_eq!(frozen.contract.binding, Binding::Tree);
         let again = Worktree::discover(repo.root()).unwrap();
-        assert_eq!(load(&again, &frozen.digest).unwrap(), frozen);
+        let records = notes::all(&again).unwrap();
+        assert_eq!(load(&again, &records, &frozen.digest).unwrap(), frozen);
         assert_eq!(
-            open(&again, "arkaint/x", None).unwrap(),
+            open(&again, &records, "arkaint/x", None).unwrap(),
             Some(frozen.clone())
         );
-        assert_eq!(open(&again, "arkaint/y", None).unwrap(), None);
+        assert_eq!(open(&again, &records, "arkaint/y", None).unwrap(), None);
         // sha256sum of git's own output is its name, and gc leaves it alone.
         repo.git(["gc", "-q", "--prune=now"]);
         let blob = format!("{}:blobs/{}", notes::REF, frozen.blob);
         let bytes = repo.git(["cat-file", "blob", blob.as_str()]);
         assert_eq!(digest(bytes.as_ref()), frozen.digest);
-        let unknown = load(&again, &"0".repeat(64)).unwrap_err();
+        let unknown = load(&again, &records, &"0".repeat(64)).unwrap_err();
         let unknown = unknown.downcast_ref::<Unproven>().unwrap();
         assert_eq!(
             unknown.to_string(),

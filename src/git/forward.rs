@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use gix::refs::transaction::PreviousValue;
 
-use super::{Oid, Worktree, commit_as_user, move_ref};
+use super::{Contended, Oid, Worktree, commit_as_user, move_ref};
 
 /// Longer than a process needs that holds a ref's lock, and short enough for one that has died with it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ impl Worktree {
             if self.document_tip(name)? != before {
                 return Ok(Step::Lost);
             }
-            if Instant::now() > until {
+            if Instant::now() > until || !error.is::<Contended>() {
                 return Err(error);
             }
             std::thread::sleep(LOOK_AGAIN);

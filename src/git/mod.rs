@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use gix::error::Class;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 pub(crate) use call::{Call, Trusted};
@@ -281,7 +282,20 @@ impl Worktree {
     }
 }
 
+/// A ref that could not be moved now: it is not where it was expected, or somebody holds its lock. After no other error it is worth looking again.
+#[derive(Debug)]
+pub(crate) struct Contended(String);
+
+impl std::fmt::Display for Contended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "moving {}", self.0)
+    }
+}
+
 /// Moves one direct ref if it still is what was expected.
+///
+/// # Errors
+/// A [`Contended`] where another writer was faster or is at it.
 pub(crate) fn move_ref(
     repo: &gix::Repository,
     name: &str,
@@ -307,9 +321,21 @@ pub(crate) fn move_ref(
     let mut repo = repo.clone();
     repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)
         .context("reading the identity")?;
-    repo.edit_reference(edit)
-        .with_context(|| format!("moving {name}"))?;
-    Ok(())
+    repo.edit_reference(edit).map(drop).map_err(|error| {
+        // Not found: removed meanwhile, or packed between two looks.
+        let contended = error.classify().any(|found| {
+            matches!(
+                found.class(),
+                Class::Conflict | Class::Retryable | Class::NotFound
+            )
+        });
+        let error = anyhow::Error::new(error);
+        if contended {
+            error.context(Contended(name.to_owned()))
+        } else {
+            error.context(format!("moving {name}"))
+        }
+    })
 }
 
 /// Removes one direct ref if it still is at `was`.

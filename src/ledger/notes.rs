@@ -12,7 +12,7 @@ use gix::refs::transaction::PreviousValue;
 
 use super::record::{self, Record};
 use super::union;
-use crate::git::{self, Oid, Worktree};
+use crate::git::{self, Contended, Oid, Worktree};
 use crate::secret;
 
 /// The one ref of the ledger.
@@ -62,21 +62,20 @@ pub(crate) fn append_keeping(
     })
 }
 
-/// Calls `attempt` until it succeeds: another writer may move a ref between its look and its own step.
+/// Calls `attempt` until it succeeds: another writer may move a ref between its look and its own step, or hold it.
 ///
 /// # Errors
-/// The last one, after thirty seconds.
-pub(super) fn until_moved(what: &'static str, attempt: impl Fn() -> Result<()>) -> Result<()> {
+/// Of such an error the last one, after thirty seconds; any other at once.
+pub(super) fn until_moved<T>(what: &'static str, attempt: impl Fn() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut pause = Duration::from_millis(2);
     loop {
         match attempt() {
-            Ok(()) => return Ok(()),
-            Err(error) if Instant::now() > deadline => return Err(error).context(what),
-            Err(_) => {
+            Err(error) if error.is::<Contended>() && Instant::now() < deadline => {
                 std::thread::sleep(record::jittered(pause));
                 pause = (pause * 2).min(Duration::from_millis(200));
             }
+            ended => return ended.context(what),
         }
     }
 }
@@ -437,6 +436,49 @@ mod tests {
                 assert_eq!((ids(&found), odd), (ids(end), 0), "{most} {kind:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_ref_that_is_held_is_waited_for_and_what_no_time_mends_is_said_at_once() {
+        let repo = Repo::new();
+        repo.git(["commit", "-q", "--allow-empty", "-m", "start"]);
+        let worktree = repo.worktree();
+        let head = worktree.head().unwrap().unwrap();
+        let record = || Record::new(super::super::Kind::Trip, serde_json::json!({"why": "x"}));
+        append(&worktree, head, &[record()]).unwrap();
+        let lock = worktree.common_dir().join(format!("{REF}.lock"));
+        std::fs::write(&lock, "").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                std::fs::remove_file(&lock).unwrap();
+            });
+            append(&worktree, head, &[record()]).unwrap();
+        });
+        assert_eq!(all(&worktree).unwrap().len(), 2);
+
+        let refused = |why: &str| {
+            let began = Instant::now();
+            let error = append(&worktree, head, &[record()]).unwrap_err();
+            let said = format!("{error:#}");
+            assert!(
+                said.starts_with("appending to the ledger: ") && said.contains(why),
+                "{said}"
+            );
+            assert!(began.elapsed() < Duration::from_secs(20), "{said}");
+        };
+        repo.git(["update-ref", "refs/notes/other", REF]);
+        repo.git(["symbolic-ref", REF, "refs/notes/other"]);
+        refused("is a symbolic ref");
+        repo.git(["symbolic-ref", "--delete", REF]);
+        // Nothing can be written, not even by root.
+        repo.git(["repack", "-adq"]);
+        for number in 0..=255 {
+            let folder = worktree.common_dir().join(format!("objects/{number:02x}"));
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::write(&folder, "").unwrap();
+        }
+        refused("");
     }
 
     #[test]

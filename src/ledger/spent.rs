@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
@@ -10,7 +11,7 @@ use super::notes;
 use super::used::{Usd, Used};
 use crate::agent::launch;
 use crate::config::Price;
-use crate::git::Worktree;
+use crate::git::{Oid, Worktree};
 
 /// What runs are put together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,10 +142,21 @@ pub(crate) fn by(
     Ok(sums)
 }
 
-/// What one UTC day (`2026-01-31`) used.
+/// What one UTC day (`2026-01-31`) used. A launch asks several times: the whole ledger is read again only when its ref has moved.
 pub(crate) fn of_day(worktree: &Worktree, day: &str) -> Result<Sum> {
+    static LAST: Mutex<Option<(Oid, String, Sum)>> = Mutex::new(None);
+    let Some(tip) = notes::tip(worktree.repo()?)? else {
+        return Ok(Sum::default());
+    };
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, of, sum)) = &*last
+        && (*at, of.as_str()) == (tip, day)
+    {
+        return Ok(sum.clone());
+    }
     let mut sum = Sum::default();
     each(worktree, Some(day), |run| sum.add(run, &BTreeMap::new()))?;
+    *last = Some((tip, day.to_owned(), sum.clone()));
     Ok(sum)
 }
 
@@ -158,4 +170,36 @@ fn each(worktree: &Worktree, day: Option<&str>, mut run: impl FnMut(&Used<'_>)) 
             run(&used);
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Kind, Record};
+    use super::*;
+    use crate::git::fixture::Repo;
+
+    #[test]
+    fn a_day_follows_the_ledger_whoever_writes_it() {
+        let repo = Repo::new();
+        repo.git(["commit", "-q", "--allow-empty", "-m", "start"]);
+        let (worktree, other) = (repo.worktree(), repo.worktree());
+        let head = worktree.head().unwrap().unwrap();
+        let run = Record::new(Kind::Run, json!({"tokens": {"input": 5, "output": 2}}));
+        let day = run.at()[..10].to_owned();
+        let tokens = |day: &str| of_day(&worktree, day).unwrap().tokens();
+        assert_eq!(tokens(&day), 0);
+        notes::append(&worktree, head, &[run]).unwrap();
+        assert_eq!(
+            (tokens(&day), tokens(&day), tokens("2001-01-01")),
+            (7, 7, 0)
+        );
+        let more = Record::new(Kind::Run, json!({"tokens": {"input": 1, "output": 0}}));
+        // It may be tomorrow by now.
+        let day = more.at()[..10].to_owned();
+        let before = tokens(&day);
+        notes::append(&other, head, &[more]).unwrap();
+        assert_eq!(tokens(&day), before + 1);
+    }
 }

@@ -26,6 +26,9 @@ const TRIES_AGAINST_A_RULE: u32 = 2;
 /// Tries for refs that two clones moved apart: only a person can say which counts.
 const TRIES_APART: u32 = 4;
 
+/// What a failure says of the steps before it, where there was none.
+const NOTHING: &str = "nothing was changed";
+
 /// What is asked of [`exchange`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
@@ -212,6 +215,10 @@ fn fetch(
     pace: &mut Pace,
     synced: &mut Synced,
 ) -> Result<bool> {
+    let so_far = match pace.tries {
+        1 => NOTHING,
+        _ => "what came before is merged here",
+    };
     let refspec = format!("{NOTES}*:{}", tracking(ask.remote, "*"));
     match remote.fetch(&[&refspec], true, false)? {
         Ok(()) => Ok(true),
@@ -229,20 +236,21 @@ fn fetch(
             if pace.again() {
                 Ok(false)
             } else {
-                Err(unreachable(ask, "it is rewritten again and again").into())
+                Err(unreachable(ask, "it is rewritten again and again", so_far).into())
             }
         }
-        Err(Failed::Ref { words, .. }) if !pace.again() => Err(unreachable(ask, &words).into()),
+        Err(Failed::Ref { words, .. }) if !pace.again() => {
+            Err(unreachable(ask, &words, so_far).into())
+        }
         Err(Failed::Ref { .. }) => Ok(false),
-        Err(failed) => Err(failure(ask, failed).into()),
+        Err(failed) => Err(failure(ask, failed, so_far).into()),
     }
 }
 
 /// Unites what came with what is here, and moves our ref to it.
 fn meet(worktree: &Worktree, book: Book, ask: Ask<'_>, theirs: Option<Oid>) -> Result<Met> {
     let repo = worktree.repo()?;
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
+    notes::until_moved("taking over what came", || {
         let tip = notes::tip_of(repo, book.name)?;
         let (target, union) = joined(worktree, repo, book, ask, tip, theirs)?;
         let met = Met {
@@ -256,13 +264,9 @@ fn meet(worktree: &Worktree, book: Book, ask: Ask<'_>, theirs: Option<Oid>) -> R
         let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
             PreviousValue::MustExistAndMatch(tip.into())
         });
-        match git::move_ref(repo, book.name, target, expected, "arkaint: sync") {
-            Ok(()) => return Ok(met),
-            // Somebody appended meanwhile, or holds its lock.
-            Err(error) if Instant::now() > until => return Err(error),
-            Err(_) => std::thread::sleep(record::jittered(Duration::from_millis(10))),
-        }
-    }
+        git::move_ref(repo, book.name, target, expected, "arkaint: sync")?;
+        Ok(met)
+    })
 }
 
 /// The commit that holds both: one of the two where that is enough. The trees decide, not the history alone: lines that a later commit took
@@ -327,7 +331,7 @@ fn push(
             )
             .into());
         }
-        Err(failed) => return Err(failure(ask, failed).into()),
+        Err(failed) => return Err(failure(ask, failed, NOTHING).into()),
     };
     let mut refused = Vec::new();
     for (book, tip) in wanted {
@@ -363,13 +367,11 @@ fn said_of(pushed: &[Pushed], name: &str) -> Answer {
 
 /// What [`notes_refs`] would do: objects come, and no ref moves.
 fn look(worktree: &Worktree, remote: Remote<'_>, ask: Ask<'_>, synced: &mut Synced) -> Result<()> {
-    let there = match remote.list(&format!("{NOTES}*"))? {
-        Ok(there) => there,
-        Err(failed) => return Err(failure(ask, failed).into()),
-    };
+    let there = remote.list(&format!("{NOTES}*"))?;
+    let there = there.map_err(|failed| failure(ask, failed, NOTHING))?;
     let refspec = format!("{NOTES}*:{TRACKING}{}/look/*", ask.remote);
     if let (false, Err(failed)) = (there.is_empty(), remote.fetch(&[&refspec], false, true)?) {
-        return Err(failure(ask, failed).into());
+        return Err(failure(ask, failed, NOTHING).into());
     }
     synced.tries = 1;
     let repo = worktree.repo()?.clone().with_object_memory();
@@ -399,6 +401,7 @@ fn travel(
     what: &'static str,
     below: &str,
 ) -> Result<Travelled> {
+    const SENT: &str = "the ledger is exchanged";
     let before = worktree.refs_below(below)?;
     let refspec = format!("{below}*:{below}*");
     let (mut pace, mut sent) = (Pace::new(), 0);
@@ -406,7 +409,7 @@ fn travel(
         match remote.fetch(&[&refspec], false, false)? {
             // What was moved apart is named by the push.
             Ok(()) | Err(Failed::Ref { .. }) => {}
-            Err(failed) => return Err(failure(ask, failed).into()),
+            Err(failed) => return Err(failure(ask, failed, SENT).into()),
         }
         let here = worktree.refs_below(below)?;
         let pushed = if here.is_empty() {
@@ -414,8 +417,8 @@ fn travel(
         } else {
             match remote.push(&[&refspec])? {
                 Ok(pushed) => pushed,
-                Err(Failed::Ref { words, .. }) => return Err(unreachable(ask, &words).into()),
-                Err(failed) => return Err(failure(ask, failed).into()),
+                Err(Failed::Ref { words, .. }) => return Err(unreachable(ask, &words, SENT).into()),
+                Err(failed) => return Err(failure(ask, failed, SENT).into()),
             }
         };
         sent += pushed.iter().filter(|p| p.answer == Answer::Taken).count();
@@ -446,10 +449,8 @@ fn compare(
     what: &'static str,
     below: &str,
 ) -> Result<Travelled> {
-    let there = match remote.list(&format!("{below}*"))? {
-        Ok(there) => there,
-        Err(failed) => return Err(failure(ask, failed).into()),
-    };
+    let there = remote.list(&format!("{below}*"))?;
+    let there = there.map_err(|failed| failure(ask, failed, NOTHING))?;
     let here = worktree.refs_below(below)?;
     let lacks = |side: &[(String, Oid)], name: &str| side.iter().all(|(other, _)| other != name);
     Ok(Travelled {
@@ -473,22 +474,23 @@ fn mended(book: &Book, ask: Ask<'_>) -> String {
     )
 }
 
-fn failure(ask: Ask<'_>, failed: Failed) -> Refusal {
+/// `so_far`: what was done before, in words.
+fn failure(ask: Ask<'_>, failed: Failed, so_far: &str) -> Refusal {
     match failed {
         Failed::Interrupted(signal) => Refusal::with_exit(
             Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),
             "interrupted",
             format!("git arkaint sync {}", ask.remote),
         ),
-        Failed::Unreachable(words) | Failed::Ref { words, .. } => unreachable(ask, &words),
+        Failed::Unreachable(words) | Failed::Ref { words, .. } => unreachable(ask, &words, so_far),
     }
 }
 
-fn unreachable(ask: Ask<'_>, words: &str) -> Refusal {
+fn unreachable(ask: Ask<'_>, words: &str, so_far: &str) -> Refusal {
     Refusal::with_exit(
         Exit::Person,
         format!(
-            "{} cannot be reached; nothing was changed: {}",
+            "{} cannot be reached; {so_far}: {}",
             ask.remote,
             words.trim()
         ),

@@ -164,14 +164,14 @@ fn open_contract(worktree: &Worktree) -> Result<Option<Frozen>> {
     let Some(branch) = worktree.branch()? else {
         return Ok(None);
     };
-    contract::open(worktree, &branch, None).map_err(|error| {
-        match error.downcast_ref::<Unproven>() {
-            Some(unproven) => {
-                let hint = "git arkaint contract freeze FILE, to open another";
-                Refusal::with_exit(Exit::Person, unproven.to_string(), hint).into()
-            }
-            None => error,
+    contract::open(worktree, &notes::all(worktree)?, &branch, None).map_err(|error| match error
+        .downcast_ref::<Unproven>(
+    ) {
+        Some(unproven) => {
+            let hint = "git arkaint contract freeze FILE, to open another";
+            Refusal::with_exit(Exit::Person, unproven.to_string(), hint).into()
         }
+        None => error,
     })
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::cycle::{launches, records};
+use crate::drift::WORDS;
 use crate::http::read_request;
 use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
@@ -59,20 +60,7 @@ fn billing(config: &str) -> Sandbox {
         "mkdir -p src; printf 'invoice currency rounding\\ncurrency of the invoice\\n' >> src/billing.txt; finish done",
         config,
     );
-    for words in [
-        "parser tokens grammar nesting",
-        "server sockets listener backlog",
-        "cache shards eviction capacity",
-        "client retries jitter timeout",
-        "logger levels rotation archive",
-        "scheduler queue priority worker",
-        "billing invoice currency rounding",
-        "search index ranking snippet",
-        "upload chunk resume checksum",
-        "login session cookie expiry",
-        "export spreadsheet column locale",
-        "notifier webhook signature payload",
-    ] {
+    for words in WORDS {
         let name = words.split(' ').next().unwrap();
         sandbox.write(&format!("src/{name}.txt"), &format!("{words}\n"));
         sandbox.commit_all(&format!("introduce {words}"));

@@ -545,15 +545,20 @@ fn after_a_kill_of_both_the_work_is_taken_up_where_it_was_and_nothing_of_it_is_l
     );
 }
 
-#[test]
-fn a_worktree_that_is_gone_is_said_and_its_claim_is_free_again() {
-    let sandbox = world(&format!("{WAIT}{WORK}"), "");
-    let mut child = begin(&sandbox, &["dispatch", "do it"]);
-    until("it is at work", || at_work(&sandbox) == 1);
-    let worker = worker(&sandbox, "do-it");
+/// A dispatch of "do it" that dies at work, and its worker with it.
+fn die_at_work(sandbox: &Sandbox) {
+    let mut child = begin(sandbox, &["dispatch", "do it"]);
+    until("it is at work", || at_work(sandbox) == 1);
+    let worker = worker(sandbox, "do-it");
     child.kill().unwrap();
     child.wait().unwrap();
     kill("-KILL", &worker);
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_said_and_its_claim_is_free_again() {
+    let sandbox = world(&format!("{WAIT}{WORK}"), "");
+    die_at_work(&sandbox);
     go(&sandbox);
     std::fs::rename(dispatches(&sandbox), sandbox.repo.with_file_name("moved")).unwrap();
     let status = sandbox.arkaint(["status", "--json"]).expect(0).json();
@@ -635,12 +640,7 @@ fn one_that_died_in_its_setup_is_begun_anew_and_a_dead_claim_is_taken_on_a_perso
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
 
     let sandbox = world(&format!("[ $launch = 1 ] && {{ {WAIT} }}; {WORK}"), "");
-    let mut child = begin(&sandbox, &["dispatch", "do it"]);
-    until("it is at work", || at_work(&sandbox) == 1);
-    let worker = worker(&sandbox, "do-it");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    kill("-KILL", &worker);
+    die_at_work(&sandbox);
     let ran = sandbox.arkaint(["dispatch", "do it", "--steal"]).expect(0);
     assert!(
         ran.stderr.contains("works on arkaint/do-it-2"),

@@ -41,7 +41,7 @@ fn scores(ran: &Ran) -> Vec<f64> {
 }
 
 /// Twelve features, each in a file and words of its own.
-const WORDS: [&str; 12] = [
+pub(crate) const WORDS: [&str; 12] = [
     "parser tokens grammar nesting",
     "server sockets listener backlog",
     "cache shards eviction capacity",

@@ -425,6 +425,33 @@ fn what_it_refuses_and_that_nothing_is_changed_then() {
 }
 
 #[test]
+fn a_remote_that_goes_away_halfway_is_not_said_to_have_left_all_as_it_was() {
+    let world = World::new();
+    let one = world.clone("one");
+    world.append(&one, &line(1, ""));
+    let once = world.hub.with_file_name("once");
+    std::fs::write(
+        &once,
+        "#!/bin/sh\n[ ! -e \"$0.was\" ] || { echo it left >&2; exit 1; }\ntouch \"$0.was\"\nexec git upload-pack \"$@\"\n",
+    )
+    .unwrap();
+    world.sandbox.sh(&format!("chmod +x {}", once.display()));
+    let key = "remote.origin.uploadpack";
+    world.git(&one, &["config", key, once.to_str().unwrap()]);
+    let ran = world.sync(&one, &["--discards"]).expect(3);
+    assert!(
+        ran.stderr
+            .contains("origin cannot be reached; the ledger is exchanged: it left"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        world.git(&one, &["rev-parse", LEDGER]),
+        world.git(&world.hub, &["rev-parse", LEDGER])
+    );
+}
+
+#[test]
 fn a_remote_that_refuses_notes_is_named_with_its_reason() {
     let world = World::new();
     let one = world.clone("one");

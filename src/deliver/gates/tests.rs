@@ -4,6 +4,7 @@ use crate::evidence::dod::List;
 use crate::evidence::grade::Grade;
 use crate::git::Worktree;
 use crate::git::fixture::Repo;
+use crate::ledger::notes;
 
 /// `main` asks for one item, `work` has one commit more, and a `verify.json` that says nothing of it.
 fn start() -> Repo {
@@ -29,7 +30,8 @@ fn ask<'a>() -> Ask<'a> {
 }
 
 fn judged(worktree: &Worktree, ask: Ask<'_>, items: &[Rerun], remote: Option<&Remote>) -> Judged {
-    let delivery = Delivery::find(worktree, ask).unwrap();
+    let records = notes::all(worktree).unwrap();
+    let delivery = Delivery::find(worktree, &records, ask).unwrap();
     let reran = Reran {
         items: items.to_vec(),
         own: None,
@@ -228,7 +230,8 @@ fn a_dispatch_asks_for_evidence_where_nothing_else_does() {
 fn the_projects_checks_that_fail_in_a_fresh_worktree_close_it_and_passing_ones_vouch() {
     let repo = start();
     let worktree = repo.worktree();
-    let delivery = Delivery::find(&worktree, ask()).unwrap();
+    let records = notes::all(&worktree).unwrap();
+    let delivery = Delivery::find(&worktree, &records, ask()).unwrap();
     let of = |passed: bool| {
         let reran = Reran {
             items: ran(true).to_vec(),
