@@ -16,7 +16,7 @@ use crate::git::hardened::{Attributes, Hardened};
 use crate::guard::{self, Broken, Noted};
 use crate::journal::{self, Entry};
 use crate::judge::ToolReport;
-use crate::ledger::record;
+use crate::ledger::{cache, record};
 use crate::packet::Instruction;
 use crate::ui::{Tone, Ui};
 
@@ -94,6 +94,8 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
 
     let after = after(pass, &git, &noted, &before, &run, ui)?;
     drop(watch);
+    // The agent could have written it.
+    cache::forget(worktree)?;
     journal::clear(worktree)?;
     judging::judge(
         pass,

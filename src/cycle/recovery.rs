@@ -8,7 +8,7 @@ use crate::gate::Pass;
 use crate::git::hardened::Hardened;
 use crate::git::state;
 use crate::journal::{self, Entry};
-use crate::ledger::{Kind, Record, checkpoint, notes};
+use crate::ledger::{Kind, Record, cache, checkpoint, notes};
 use crate::process;
 use crate::ui::{Tone, Ui};
 
@@ -29,6 +29,8 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
             };
             ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
             keep_what_is_there(pass, &run, ui)?;
+            // The agent could have written it.
+            cache::forget(worktree)?;
         }
         Entry::Commit {
             branch,
