@@ -95,9 +95,13 @@ fn floor_char(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// `1 item`, `2 items`.
+/// `1 item`, `2 items`, `2 processes`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
+    let s = match count {
+        1 => "",
+        _ if one.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{count} {one}{s}")
 }
 

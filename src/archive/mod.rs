@@ -96,17 +96,8 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
 pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
     let name = commit.to_string();
     let listed = git
-        .call(
-            Attributes::Raw,
-            [
-                "rev-list",
-                "--objects",
-                "--no-object-names",
-                "--no-walk",
-                "--missing=print",
-                &name,
-            ],
-        )
+        .call(Attributes::Raw, git::MISSING)
+        .arg(&name)
         .bytes()
         .with_context(|| format!("verifying {}", commit.to_hex_with_len(12)))?;
     let missing: Vec<_> = listed

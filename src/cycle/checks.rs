@@ -247,7 +247,10 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
         command,
         dir: pass.worktree.root(),
         env_extra: &[],
-        wrapper: &pass.config.agent.wrapper,
+        wrapper: &pass
+            .config
+            .agent
+            .sandbox(pass.worktree.root(), pass.worktree.common_dir()),
         timeout: pass.config.checkpoint.timeout,
         log: Some(Path::new(&log)),
         echo: ui.is_talkative().then_some(ui),
@@ -271,8 +274,8 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
     ));
     if run.swept > 0 {
         ui.detail(format!(
-            "{} processes that they left behind were ended",
-            run.swept
+            "ended {} that they left behind",
+            text::counted(run.swept, "process")
         ));
     }
     if let Some(nothing) = run.ran_nothing

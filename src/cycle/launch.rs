@@ -149,6 +149,10 @@ fn launch_agent(
         branch: &pass.branch,
         agent: &pass.config.agent,
         dir: worktree.root(),
+        sandbox: &pass
+            .config
+            .agent
+            .sandbox(worktree.root(), worktree.common_dir()),
         log: scratch::private(&folder.join("run.log"))?,
         packet: piped,
         caps,

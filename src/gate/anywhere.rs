@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::{agent_is_there, identity, load, open, refuse_nested};
+use super::{agent_is_there, identity, load, open, refuse_nested, supported};
 use crate::cli;
 use crate::config::{self, Config};
 use crate::exit::Refusal;
@@ -69,14 +69,8 @@ pub(crate) fn anywhere(from: From<'_>) -> Result<Ground> {
 }
 
 fn start(worktree: &Worktree, given: Option<&str>) -> Result<(Oid, Option<String>)> {
+    supported(worktree)?;
     let branch = worktree.branch()?;
-    if branch.as_deref() == Some(".invalid") {
-        return Err(Refusal::new(
-            "this repository keeps its refs as a reftable, which is not supported yet",
-            "git refs migrate --ref-format=files",
-        )
-        .into());
-    }
     let Some(name) = given else {
         let Some(head) = worktree.head()? else {
             return Err(Refusal::new(

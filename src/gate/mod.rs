@@ -97,8 +97,7 @@ pub(crate) fn enter(ask: Ask<'_>) -> Result<Pass> {
         return Err(wrong_branch(&branch, &config.branches.isolated));
     }
     let profile = config.profile.clone();
-    nothing_under_way(&worktree)?;
-    no_unmerged_paths(&worktree)?;
+    settled(&worktree)?;
     if ask.agent {
         agent_is_there(&config)?;
     }
@@ -185,16 +184,10 @@ fn branch(worktree: &Worktree, ask: Ask<'_>) -> Result<String> {
         |_| Config::default().branches.isolated,
         |l| l.config.branches.isolated,
     );
+    supported(worktree)?;
     let branch = match ask.branch {
         Branch::Make(name) => name.to_owned(),
         Branch::Isolated => match worktree.branch()? {
-            Some(branch) if branch == ".invalid" => {
-                return Err(Refusal::new(
-                    "this repository keeps its refs as a reftable, which is not supported yet",
-                    "git refs migrate --ref-format=files",
-                )
-                .into());
-            }
             Some(branch) => branch,
             None => {
                 return Err(Refusal::new(
@@ -209,6 +202,18 @@ fn branch(worktree: &Worktree, ask: Ask<'_>) -> Result<String> {
         return Err(wrong_branch(&branch, &isolated));
     }
     Ok(branch)
+}
+
+/// Is this a form of repository that we read rightly?
+pub(crate) fn supported(worktree: &Worktree) -> Result<()> {
+    if worktree.branch()?.as_deref() == Some(".invalid") {
+        return Err(Refusal::new(
+            "this repository keeps its refs as a reftable, which is not supported yet",
+            "git refs migrate --ref-format=files",
+        )
+        .into());
+    }
+    Ok(())
 }
 
 fn wrong_branch(branch: &str, isolated: &[String]) -> anyhow::Error {
@@ -227,7 +232,8 @@ fn wrong_branch(branch: &str, isolated: &[String]) -> anyhow::Error {
     .into()
 }
 
-fn config_as_committed(
+/// The configuration of a call that launches something: as committed, and the same on disk.
+pub(crate) fn config_as_committed(
     worktree: &Worktree,
     head: Oid,
     launch: Option<&cli::Launch>,
@@ -314,6 +320,12 @@ fn no_other_task(worktree: &Worktree, branch: &str, task: &str) -> Result<()> {
     }
 }
 
+/// No merge and the like is under way, and no conflict is open.
+pub(crate) fn settled(worktree: &Worktree) -> Result<()> {
+    nothing_under_way(worktree)?;
+    no_unmerged_paths(worktree)
+}
+
 fn nothing_under_way(worktree: &Worktree) -> Result<()> {
     const STATES: [(&str, &str, &str); 7] = [
         (
@@ -369,7 +381,7 @@ fn no_unmerged_paths(worktree: &Worktree) -> Result<()> {
     }
 }
 
-fn agent_is_there(config: &Config) -> Result<()> {
+pub(crate) fn agent_is_there(config: &Config) -> Result<()> {
     let program = crate::agent::launch::program(&config.agent)?;
     if which::which(&program).is_ok() {
         return Ok(());

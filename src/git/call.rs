@@ -39,29 +39,26 @@ impl Trusted<'_> {
         index: &std::path::Path,
         content: &super::Content,
     ) -> Result<bool> {
+        // `status` would compare all of it with HEAD besides.
         let listed = self
-            .call([
-                "status",
-                "--porcelain",
-                "-z",
-                "--no-renames",
-                "--untracked-files=all",
-            ])
+            .call(["ls-files", "-z", "-m", "-d", "-o", "--exclude-standard"])
             .env("GIT_INDEX_FILE", index)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .bytes()
             .context("looking at the worktree again")?;
         Ok(listed
             .split(|b| *b == 0)
-            .filter(|entry| entry.len() > 3)
-            .all(|entry| {
-                let (state, path) = (&entry[..2], &entry[3..]);
-                let path = path.strip_suffix(b"/").unwrap_or(path);
-                // Staged and untouched since, or never part of the content.
-                (state[1] == b' ')
-                    || content.nested.iter().any(|n| n == path)
-                    || super::content::is_ours(path)
-            }))
+            .filter(|path| !path.is_empty())
+            .map(|path| path.strip_suffix(b"/").unwrap_or(path))
+            // What lies in a nested repository was never part of the content.
+            .all(|path| content.nested.iter().any(|n| n == path) || super::content::is_ours(path)))
+    }
+
+    /// How many objects of `commit`'s own tree are not in the object store.
+    pub(crate) fn missing(self, commit: super::Oid) -> Result<usize> {
+        let listed = self.call(super::MISSING).arg(commit.to_string()).bytes()?;
+        let lines = listed.split(|byte| *byte == b'\n');
+        Ok(lines.filter(|line| line.starts_with(b"?")).count())
     }
 
     /// Starts `index` from the user's own, without the bits by which that hides changes.

@@ -43,6 +43,15 @@ use crate::exit::{Exit, Refusal};
 /// A full object name.
 pub(crate) type Oid = gix::ObjectId;
 
+/// The call that lists the objects of a commit's own tree; each that is missing stands behind a `?`.
+pub(crate) const MISSING: [&str; 5] = [
+    "rev-list",
+    "--objects",
+    "--no-object-names",
+    "--no-walk",
+    "--missing=print",
+];
+
 /// One worktree of one repository: where it is, and both ways to read it.
 #[derive(Debug)]
 pub(crate) struct Worktree {

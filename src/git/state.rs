@@ -57,6 +57,12 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Bytes that are free for us where `folder` lies; `None` where the file system does not tell.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
 /// `name` below `folder`, or `name.1`, `name.2`...: the first that is free.
 pub(crate) fn free_name(folder: &Path, name: &str) -> PathBuf {
     let mut path = folder.join(name);

@@ -3,6 +3,7 @@
 
 mod agents;
 mod breaker;
+mod bubblewrap;
 mod checkpoint;
 mod claude_cycle;
 mod completions;
@@ -15,6 +16,7 @@ mod deliver;
 mod demo;
 mod dispatch;
 mod docs;
+mod doctor;
 mod drift;
 mod evidence_cycle;
 mod evidence_schema;
