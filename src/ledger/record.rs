@@ -217,4 +217,23 @@ mod tests {
         assert_eq!(now().len(), "2026-01-31T12:00:00.000Z".len());
         assert_eq!(fresh_id().len(), "20260131T120000Z-3f9a1c".len());
     }
+
+    #[test]
+    fn whatever_stands_in_a_line_is_a_record_that_survives_or_none() {
+        let examples = crate::text::fuzz::texts(&[
+            r#"{"at":"2026-01-31T12:00:00.000Z","id":"20260131T120000Z-3f9a1c","kind":"run","v":1,"agent":"goose","tokens":{"input":10,"output":2,"cache_read":null},"cost":{"usd":0.5,"source":"reported"},"task":"a \"b\""}"#,
+            r#"{"at":"2026-01-31T12:00:00.000Z","id":"x","kind":"trip","v":2,"why":"unknown \u00e9 field","more":[1,{"a":[]}]}"#,
+        ]);
+        crate::text::fuzz::damaged(&examples, |bytes| {
+            if let Some(record) = Record::from_line(bytes) {
+                let line = record.to_line();
+                assert!(!line.contains('\n'));
+                assert_eq!(Record::from_line(line.as_bytes()), Some(record));
+            }
+            if let Some(used) = super::super::used::Used::from_line(bytes, None) {
+                let run = used.run();
+                assert!(run.day().is_none_or(|day| day.len() == 10));
+            }
+        });
+    }
 }
