@@ -89,10 +89,16 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
             pass.profile
         ),
     );
-    let (ran, report, tokens) = launch_agent(pass, &run, &folder, &piped)?;
+    let (ran, report) = launch_agent(pass, &run, &folder, &piped)?;
     scratch::latest(worktree, &folder, "run.log")?;
 
-    let after = after(pass, &git, &noted, &before, &run, ui)?;
+    // The vocabulary takes more memory than all else: it is built when no stream passes any more, beside git's work.
+    let (after, tokens) = std::thread::scope(|scope| {
+        let counting = scope.spawn(|| crate::tokens::count(&piped));
+        let after = after(pass, &git, &noted, &before, &run, ui);
+        (after, counting.join().unwrap_or(0))
+    });
+    let after = after?;
     drop(watch);
     // The agent could have written it.
     cache::forget(worktree)?;
@@ -126,13 +132,13 @@ pub(super) struct After {
     pub protected: Vec<String>,
 }
 
-/// Runs the agent, the packet's tokens being counted beside it.
+/// Runs the agent.
 fn launch_agent(
     pass: &Pass,
     run: &str,
     folder: &std::path::Path,
     piped: &str,
-) -> Result<(AgentRun, ToolReport, usize)> {
+) -> Result<(AgentRun, ToolReport)> {
     let worktree = &pass.worktree;
     let budget = &pass.config.budget;
     let day = spending::today(worktree)?;
@@ -159,24 +165,20 @@ fn launch_agent(
         prices: &pass.config.prices,
     };
     let mut report = ToolReport::default();
-    let (ran, tokens) = std::thread::scope(|scope| {
-        let counting = scope.spawn(|| crate::tokens::count(piped));
-        let ran = launch::run(
-            order,
-            &mut |child| {
-                journal::write(
-                    worktree,
-                    &Entry::Launch {
-                        run: run.to_owned(),
-                        child: child.clone(),
-                    },
-                )
-            },
-            &mut |used| report.observe(&used),
-        );
-        (ran, counting.join().unwrap_or(0))
-    });
-    Ok((ran?, report, tokens))
+    let ran = launch::run(
+        order,
+        &mut |child| {
+            journal::write(
+                worktree,
+                &Entry::Launch {
+                    run: run.to_owned(),
+                    child: child.clone(),
+                },
+            )
+        },
+        &mut |used| report.observe(&used),
+    )?;
+    Ok((ran, report))
 }
 
 fn tighter_tokens(run: u64, day: u64) -> (u64, &'static str) {

@@ -10,6 +10,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
+/// Of one round.
+const CASES: u32 = 200;
+
 /// One blow.
 #[derive(Clone, Debug)]
 enum Blow {
@@ -109,13 +112,16 @@ pub(crate) fn damaged(examples: &[Vec<u8>], parser: impl Fn(&[u8])) {
     let seconds = std::env::var("ARKAINT_FUZZ_SECONDS").ok();
     let seconds = seconds.and_then(|seconds| seconds.parse().ok());
     let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut runner = TestRunner::new(Config {
-        cases: 200,
+    let config = Config {
+        cases: CASES,
         failure_persistence: None,
         ..Config::default()
-    });
+    };
+    let mut seeds = TestRunner::new(config.clone());
     let mut cases = 0;
     loop {
+        // A runner is spent after its cases.
+        let mut runner = TestRunner::new_with_rng(config.clone(), seeds.new_rng());
         let run = runner.run(&strategy, |(which, blows)| {
             let mut bytes = examples[which.index(examples.len())].clone();
             for blow in blows {
@@ -127,7 +133,7 @@ pub(crate) fn damaged(examples: &[Vec<u8>], parser: impl Fn(&[u8])) {
         if let Err(found) = run {
             panic!("{found}");
         }
-        cases += 200;
+        cases += CASES;
         if until.is_none_or(|until| Instant::now() >= until) {
             break;
         }

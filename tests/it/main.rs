@@ -39,6 +39,7 @@ mod not_run;
 mod packet;
 mod retention;
 mod rollback;
+mod runaway;
 mod sandbox;
 mod secrets;
 mod stand_in;
