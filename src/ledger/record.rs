@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// The version of the record format that this program writes.
 pub(crate) const VERSION: u64 = 1;
 
+/// The longest line that is read as a record, bytes: sixteen times the longest that is written. What is longer is kept as it is.
+pub(super) const LONGEST: usize = 1024 * 1024;
+
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -105,8 +108,11 @@ impl Record {
         out
     }
 
-    /// Reads a line; `None` for what is no JSON object with `at` and `kind`.
+    /// Reads a line; `None` for what is no JSON object with `at` and `kind`, or longer than a megabyte.
     pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
+        if line.len() > LONGEST {
+            return None;
+        }
         match serde_json::from_slice(line).ok()? {
             Value::Object(map)
                 if map.get("at").is_some_and(Value::is_string)

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::Kind;
+use super::record::LONGEST;
 use crate::agent::Usage;
 
 /// A `run` record, as far as cost goes.
@@ -85,6 +86,9 @@ pub(crate) enum Usd {
 impl<'a> Used<'a> {
     /// `None` for a line that is no record of a run. `day`: only of this UTC day (`2026-01-31`).
     pub(crate) fn from_line(line: &'a [u8], day: Option<&str>) -> Option<Self> {
+        if line.len() > LONGEST {
+            return None;
+        }
         // Most lines are something else, or of another day; looking costs a tenth of reading.
         memmem::find(line, b"\"run\"")?;
         if let Some(day) = day {

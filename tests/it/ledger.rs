@@ -125,6 +125,54 @@ fn what_is_not_understood_is_said_or_shown_and_kept_byte_for_byte() {
     }
 }
 
+/// A line that somebody made of 60 MB, and 40 MB that are none, on the commit that the next run is recorded on; less where time is short.
+#[test]
+fn a_note_of_a_hundred_megabytes_is_said_kept_and_in_nobodys_way() {
+    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
+    let mega = if long { 1_000_000 } else { 50_000 };
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.agent("cat > /dev/null; echo 'ARKAINT: done'\n");
+    let mut note =
+        br#"{"at":"2026-01-31T12:00:00.000Z","id":"big","kind":"run","v":1,"task":""#.to_vec();
+    note.resize(60 * mega, b'x');
+    note.extend(b"\"}\n");
+    note.resize(100 * mega, b'?');
+    note.push(b'\n');
+    let file = sandbox.home().join("note");
+    std::fs::write(&file, &note).unwrap();
+    let show = "git notes --ref=arkaint/ledger show";
+    sandbox.sh(&format!(
+        "git notes --ref=arkaint/ledger add -C $(git hash-object -w {})",
+        file.display()
+    ));
+    for words in [
+        &["log"][..],
+        &["log", "-n", "3"],
+        &["cost"],
+        &["status"],
+        &["decay"],
+    ] {
+        sandbox.arkaint(words).expect(0);
+    }
+    let ran = sandbox.arkaint(["boot", "go on"]).expect(0);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    let ran = sandbox.arkaint(["log", "--json"]).expect(0);
+    assert!(
+        ran.stderr.contains("2 lines of the ledger are no records"),
+        "{}",
+        ran.stderr
+    );
+    let runs = crate::cycle::records(&sandbox, "run");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(
+        sandbox.arkaint(["cost", "--json"]).json()["total"]["runs"],
+        1
+    );
+    // Not a byte of it was touched.
+    let same = format!("{show} | head -c {} | cmp - {}", note.len(), file.display());
+    sandbox.sh(&same);
+}
+
 #[test]
 fn a_damaged_tree_is_read_and_mended_by_the_next_record() {
     let sandbox = Sandbox::ready("false");
