@@ -13,8 +13,22 @@ use crate::stand_in::PRELUDE;
 const LEDGER: &str = "refs/notes/arkaint/ledger";
 
 fn append(sandbox: &Sandbox, on: &str, line: &str) {
-    let words = ["notes", "--ref=arkaint/ledger", "append", "--no-separator"];
-    sandbox.git([&words[..], &["-m", line, on]].concat());
+    append_line(sandbox, &sandbox.repo, on, line);
+}
+
+/// Appends a line to a note of the ledger as another program would, with git itself: `notes append` puts an empty line between, and only git
+/// 2.42 can be told not to.
+pub fn append_line(sandbox: &Sandbox, repo: &Path, on: &str, line: &str) {
+    let script = "note=$(git notes --ref=arkaint/ledger show \"$1\" 2>/dev/null && echo .) || note=
+        blob=$(printf '%s%s\\n' \"${note%.}\" \"$2\" | git hash-object -w --stdin)
+        git notes --ref=arkaint/ledger add -f -C \"$blob\" \"$1\" 2>/dev/null";
+    let ran = sandbox
+        .command("sh")
+        .current_dir(repo)
+        .args(["-c", script, "sh", on, line])
+        .status()
+        .unwrap();
+    assert!(ran.success());
 }
 
 fn lines(sandbox: &Sandbox, on: &str) -> Vec<String> {
