@@ -4,6 +4,7 @@
 mod beside;
 mod commits;
 mod install;
+mod matrix;
 mod pushes;
 mod shapes;
 
