@@ -12,6 +12,7 @@ pub(crate) mod fixture;
 pub(crate) mod forward;
 pub(crate) mod hardened;
 pub(crate) mod hook_env;
+mod index_lock;
 pub(crate) mod named;
 pub(crate) mod patch;
 pub(crate) mod remote;

@@ -6,11 +6,11 @@ use crate::sandbox::{Ran, Sandbox};
 use crate::stand_in::PRELUDE;
 
 /// A project whose check is `sh check.sh`, sealed green, with an agent that runs `script`.
-fn world(check: &str, script: &str) -> Sandbox {
+pub fn world(check: &str, script: &str) -> Sandbox {
     world_with(check, script, "")
 }
 
-fn world_with(check: &str, script: &str, config: &str) -> Sandbox {
+pub fn world_with(check: &str, script: &str, config: &str) -> Sandbox {
     let sandbox = Sandbox::ready("\"sh check.sh\"");
     sandbox.write("check.sh", check);
     if !config.is_empty() {
@@ -37,12 +37,12 @@ pub fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
 }
 
 /// Does this process still run? One that only waits to be reaped does not.
-fn runs(pid: &str) -> bool {
+pub fn runs(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
 }
 
-fn cycle(sandbox: &Sandbox) -> Ran {
+pub fn cycle(sandbox: &Sandbox) -> Ran {
     sandbox.arkaint(["cycle", "make the check pass and keep it passing"])
 }
 
@@ -51,11 +51,11 @@ fn tree(sandbox: &Sandbox) -> String {
 }
 
 /// The content of the worktree as git would commit it.
-fn content(sandbox: &Sandbox) -> String {
+pub fn content(sandbox: &Sandbox) -> String {
     sandbox.sh("export GIT_INDEX_FILE=$(mktemp -u); git add -A && git write-tree; rm -f $GIT_INDEX_FILE").trim().to_owned()
 }
 
-const GREEN: &str = "test ! -e bad\n";
+pub const GREEN: &str = "test ! -e bad\n";
 /// Fails by name, as a test runner does: the words of `bad`.
 const NAMED: &str = "[ ! -e bad ] || { echo \"FAIL: $(cat bad)\"; exit 1; }\n";
 

@@ -35,6 +35,7 @@ mod man;
 mod model;
 mod not_run;
 mod packet;
+mod reports;
 mod retention;
 mod rollback;
 mod sandbox;

@@ -313,6 +313,7 @@ fn row(theirs: &Theirs, place: (&str, &str, &str), git: &Path) -> Option<[&'stat
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the table, for `--nocapture`")]
 fn the_matrix_of_hooks_and_worktrees() {
     let turns: Vec<_> = gits()
         .into_iter()
