@@ -412,6 +412,7 @@ fn a_profile_denies_paths_of_its_own() {
     assert!(!sandbox.exists("denied.txt"));
 }
 
+/// report_claude_code_40710: whoever moves HEAD while a run lasts, the move is named and put back; what was there is archived.
 #[test]
 fn rules_of_the_repository_that_are_turned_are_put_back_and_the_attempt_fails() {
     let cases = [
@@ -551,6 +552,7 @@ fn report_ralph_claude_code_141_an_agent_that_commits_everything_itself() {
     );
 }
 
+/// Also report_ralph_wiggum_cursor_15, report_orbit_768.
 #[test]
 fn report_munder_difflin_441_no_op_is_one_fix_round_then_a_person() {
     let sandbox = world(GREEN, "finish 'Nothing to do.'");
@@ -565,6 +567,7 @@ fn report_munder_difflin_441_no_op_is_one_fix_round_then_a_person() {
     assert_eq!(records(&sandbox, "run")[0]["outcome"], "no-op");
 }
 
+/// report_goose_10110, report_goose_3983.
 #[test]
 fn cut_off_timed_out_and_turns_are_fix_rounds_that_keep_the_work() {
     for (script, named) in [
@@ -599,6 +602,7 @@ fn cut_off_timed_out_and_turns_are_fix_rounds_that_keep_the_work() {
     assert_eq!(sandbox.read("n.txt"), "3\n");
 }
 
+/// Also report_java_profiler_777.
 #[test]
 fn report_fak_10433_a_flaky_check_is_labelled_never_sealed_never_a_trip() {
     // https://github.com/anthony-chaudhary/fak/issues/10433

@@ -22,6 +22,7 @@ fn lines(sandbox: &Sandbox, on: &str) -> Vec<String> {
     shown.lines().map(str::to_owned).collect()
 }
 
+/// report_jj_3, report_git_meta_826.
 #[test]
 fn thirty_processes_in_worktrees_at_once_lose_nothing() {
     const WRITERS: usize = 30;
@@ -125,6 +126,7 @@ fn what_is_not_understood_is_said_or_shown_and_kept_byte_for_byte() {
     }
 }
 
+/// report_git_ai_notes_merge_mixed_fanout.
 #[test]
 fn a_damaged_tree_is_read_and_mended_by_the_next_record() {
     let sandbox = Sandbox::ready("false");
@@ -395,6 +397,7 @@ fn survival(sandbox: &Sandbox) -> Vec<String> {
     rows
 }
 
+/// report_git_ai_97, report_git_ai_1079, report_git_ai_1214.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table, for `--nocapture`")]
 fn what_survives_the_rewriting_of_history_is_what_the_manual_says() {

@@ -3,6 +3,7 @@
 use super::matrix::{TABLE, Theirs};
 use super::{Bench, State, assert_same, git_dir_state, gits};
 
+/// report_lefthook_508, report_lefthook_511, report_beads_3208.
 #[test]
 fn the_hook_that_was_there_runs_first_with_everything_it_needs() {
     for git in gits() {
@@ -142,6 +143,7 @@ fn hooks_that_other_tools_moved_are_found() {
 }
 
 /// Real installers that come after ours; those that came first are in the matrix.
+/// report_entireio_cli_228, report_entireio_cli_1250, report_husky_1431.
 #[test]
 fn an_installer_that_comes_later_silences_nobody() {
     let late = |tool: &Theirs| {

@@ -312,6 +312,7 @@ fn row(theirs: &Theirs, place: (&str, &str, &str), git: &Path) -> Option<[&'stat
     Some([installed, "yes", "yes", ran, restored])
 }
 
+/// report_git_lfs_3706, report_git_lfs_2865: LFS uploads. report_beads_2729, report_husky_1410: global hooks go on.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table, for `--nocapture`")]
 fn the_matrix_of_hooks_and_worktrees() {

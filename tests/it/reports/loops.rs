@@ -44,7 +44,7 @@ fn report_arbos_390() {
 
 /// A file that the checkpoint does not have goes, also when an earlier one had it.
 #[test]
-fn report_entire_1408() {
+fn report_entireio_cli_1408() {
     let sandbox = world(GREEN, "finish done");
     sandbox.write("old/gone.txt", "old\n");
     sandbox.arkaint(["checkpoint"]).expect(0);
@@ -62,7 +62,8 @@ fn report_entire_1408() {
     );
 }
 
-/// The agent itself resets over what the user had on disk: all of it was put away before the launch. Also 39859 and 3494.
+/// The agent itself resets over what the user had on disk: all of it was put away before the launch.
+/// Also report_claude_code_39859, report_claude_code_3494.
 #[test]
 fn report_claude_code_84660() {
     let sandbox = world(
@@ -79,6 +80,7 @@ fn report_claude_code_84660() {
 }
 
 /// All worktrees share one stash: Arkaint never touches it, and says what a run took from it.
+/// Also report_perl_lsp_2663.
 #[test]
 fn report_orca_13695() {
     let sandbox = world(
@@ -141,7 +143,8 @@ fn report_jj_3616() {
     sandbox.sh("sha256sum -c --quiet ../sum");
 }
 
-/// No process of a run outlives its deadline, not even one that called setsid. Also URL-Shortener-App#484 and agentcore-cli#1440.
+/// No process of a run outlives its deadline, not even one that called setsid.
+/// Also report_url_shortener_app_484, report_agentcore_cli_1440.
 #[test]
 fn report_agentflow_41() {
     let sandbox = world_with(
@@ -161,7 +164,7 @@ fn report_agentflow_41() {
     assert!(!runs(pid.trim()));
 }
 
-/// A packet of a megabyte reaches the agent: by standard input, never as one argument.
+/// A packet of many times what one argument can hold (128 KiB) reaches the agent: by standard input, never as one argument.
 #[test]
 fn report_no_mistakes_485() {
     let sandbox = world_with(
@@ -169,7 +172,7 @@ fn report_no_mistakes_485() {
         "echo work >work.txt; finish done",
         "[packet]\nmax_chars = 2000000",
     );
-    let task = format!("{}make work.txt", "long words of a task. ".repeat(45_000));
+    let task = format!("{}make work.txt", "long words of a task. ".repeat(15_000));
     fs::write(sandbox.home().join("task"), &task).unwrap();
     let file = sandbox.home().join("task");
     let ran = sandbox
@@ -180,7 +183,7 @@ fn report_no_mistakes_485() {
 }
 
 /// A lock on the index that somebody else holds: what only reads works, what writes waits for a while and says so, and nobody's lock is taken.
-/// Also pi-outpost PR 201.
+/// Also report_pi_outpost_201.
 #[test]
 fn report_claude_code_11005() {
     let sandbox = world(GREEN, "finish done");
@@ -206,4 +209,39 @@ fn report_claude_code_11005() {
     }
     fs::remove_file(sandbox.repo.join(".git/index.lock")).unwrap();
     sandbox.arkaint(["checkpoint"]).expect(0);
+}
+
+/// No branch ever goes: not by retention, not by a rollback, not by taking Arkaint out, whatever commits it alone has.
+/// Also report_claude_code_79899, report_claude_code_78350.
+#[test]
+fn report_claude_code_38287() {
+    let sandbox = world_with(
+        GREEN,
+        "echo $launch >work.txt; finish done",
+        "[retention]\nruns = 1\ndiscards = 1\n",
+    );
+    sandbox.sh(
+        "git switch -q -c arkaint/unmerged; git commit -q --allow-empty -m alone; git switch -q -c ephemeral-x; git commit -q --allow-empty -m alone
+         git switch -q arkaint/work; git worktree add -q ../held arkaint/unmerged; git pack-refs --all",
+    );
+    let branches = || {
+        sandbox.git([
+            "for-each-ref",
+            "--format=%(refname) %(objectname)",
+            "refs/heads/arkaint/unmerged",
+            "refs/heads/ephemeral-x",
+            "refs/heads/main",
+        ])
+    };
+    let before = branches();
+    for n in 0..2 {
+        cycle(&sandbox).expect(0);
+        sandbox.write("junk.txt", &n.to_string());
+        sandbox.arkaint(["rollback"]).expect(0);
+    }
+    fs::remove_dir_all(sandbox.repo.with_file_name("held")).unwrap();
+    cycle(&sandbox).expect(0);
+    sandbox.arkaint(["log", "--repair"]).expect(0);
+    sandbox.arkaint(["init", "--undo"]).expect(0);
+    assert_eq!(branches(), before);
 }
