@@ -114,12 +114,36 @@ fn name_left_out(pass: &Pass, content: &Content, ui: &Ui) {
             "left out: {name} is a repository of its own (git submodule add, or ignore it)"
         ));
     }
+    for dirty in dirty_submodules(pass) {
+        let name = text::visible_line(&String::from_utf8_lossy(&dirty));
+        ui.warn(format!(
+            "left out: what changed inside the submodule {name}, which the checks saw (commit it there, then here)"
+        ));
+    }
     if pass.worktree.root().join(".ak-loop").exists() {
         ui.say(
             Tone::Dim,
             "left out: .ak-loop/ (evidence is never committed)",
         );
     }
+}
+
+/// Submodules with changes that are not committed in them: what differs from the private index after everything was staged there.
+fn dirty_submodules(pass: &Pass) -> Vec<Vec<u8>> {
+    if !pass.worktree.root().join(".gitmodules").is_file() {
+        return Vec::new();
+    }
+    let words = [
+        "diff-files",
+        "-z",
+        "--name-only",
+        "--ignore-submodules=none",
+    ];
+    let listed = pass.worktree.git().call(words);
+    let listed = listed.env("GIT_INDEX_FILE", checks::index(pass)).bytes();
+    let paths = listed.unwrap_or_default();
+    let paths = paths.split(|b| *b == 0).filter(|path| !path.is_empty());
+    paths.map(<[u8]>::to_vec).collect()
 }
 
 fn head(pass: &Pass) -> Result<Oid> {

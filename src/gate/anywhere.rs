@@ -70,13 +70,6 @@ pub(crate) fn anywhere(from: From<'_>) -> Result<Ground> {
 
 fn start(worktree: &Worktree, given: Option<&str>) -> Result<(Oid, Option<String>)> {
     let branch = worktree.branch()?;
-    if branch.as_deref() == Some(".invalid") {
-        return Err(Refusal::new(
-            "this repository keeps its refs as a reftable, which is not supported yet",
-            "git refs migrate --ref-format=files",
-        )
-        .into());
-    }
     let Some(name) = given else {
         let Some(head) = worktree.head()? else {
             return Err(Refusal::new(

@@ -134,7 +134,7 @@ pub(crate) fn open(dir: Option<&Path>) -> Result<Worktree> {
         Some(dir) => dir.to_owned(),
         None => std::env::current_dir().context("asking for the current folder")?,
     };
-    let worktree = Worktree::discover(&dir)?;
+    let worktree = Worktree::called_for(&dir)?;
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
         .and_then(|home| home.canonicalize().ok());
@@ -188,13 +188,6 @@ fn branch(worktree: &Worktree, ask: Ask<'_>) -> Result<String> {
     let branch = match ask.branch {
         Branch::Make(name) => name.to_owned(),
         Branch::Isolated => match worktree.branch()? {
-            Some(branch) if branch == ".invalid" => {
-                return Err(Refusal::new(
-                    "this repository keeps its refs as a reftable, which is not supported yet",
-                    "git refs migrate --ref-format=files",
-                )
-                .into());
-            }
             Some(branch) => branch,
             None => {
                 return Err(Refusal::new(

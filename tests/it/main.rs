@@ -40,6 +40,7 @@ mod retention;
 mod rollback;
 mod sandbox;
 mod secrets;
+mod shapes;
 mod stand_in;
 mod sync;
 mod verify;
