@@ -19,6 +19,7 @@ pub(crate) mod patch;
 pub(crate) mod remote;
 mod renames;
 mod settings;
+mod staged;
 pub(crate) mod state;
 mod tree_diff;
 mod unclean;

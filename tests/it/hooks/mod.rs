@@ -5,6 +5,7 @@ mod beside;
 mod commits;
 mod install;
 mod matrix;
+mod overhead;
 mod pushes;
 mod shapes;
 
