@@ -187,16 +187,18 @@ fn branch(worktree: &Worktree, ask: Ask<'_>) -> Result<String> {
     );
     let branch = match ask.branch {
         Branch::Make(name) => name.to_owned(),
-        Branch::Isolated => match worktree.branch()? {
-            Some(branch) => branch,
-            None => {
+        Branch::Isolated => {
+            let Some(branch) = worktree.branch()? else {
+                // A rebase or bisect detaches HEAD itself, and its own end brings the branch back.
+                nothing_under_way(worktree)?;
                 return Err(Refusal::new(
                     "HEAD is detached: there is no branch to work on",
                     "git switch -c arkaint/SLUG",
                 )
                 .into());
-            }
-        },
+            };
+            branch
+        }
     };
     if !config::isolated_match(&isolated, &branch) {
         return Err(wrong_branch(&branch, &isolated));

@@ -132,7 +132,7 @@ mod tests {
                 repo.write("a", "a");
                 repo.write("b", step[0]);
                 repo.write("intent", "i");
-                repo.write(&format!("{long}x"), "x");
+                repo.write(format!("{long}x"), "x");
                 repo.git(step.iter().copied());
                 let worktree = repo.worktree();
                 let index = worktree.git_dir().join("index");
@@ -154,7 +154,7 @@ mod tests {
                     "{step:?}: {noted:?}"
                 );
                 repo.git(["rm", "-q", "-f", "--cached", "--ignore-unmatch", "intent"]);
-                repo.write(&format!("{}", step.len()), step[0]);
+                repo.write(step.len().to_string(), step[0]);
                 repo.git(["add", "-A"]);
                 let stale = worktree.noted_tree(&index).unwrap();
                 assert!(

@@ -44,3 +44,4 @@ mod shapes;
 mod stand_in;
 mod sync;
 mod verify;
+mod workflows;
