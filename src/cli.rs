@@ -123,13 +123,20 @@ pub(crate) struct Task {
 }
 
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
 pub(crate) struct Init {
     /// Show what would be written; write nothing
     #[arg(long, conflicts_with = "undo")]
     pub print: bool,
-    /// Take back what init did; the ledger stays
+    /// Take back what init did; what was put away and the ledger stay
     #[arg(long)]
     pub undo: bool,
+    /// With --undo: also remove what was put away, and all scratch and state
+    #[arg(long, requires = "undo")]
+    pub purge: bool,
+    /// With --undo: also remove the ledger
+    #[arg(long, requires = "undo")]
+    pub ledger: bool,
 }
 
 #[derive(Args, Debug)]

@@ -362,6 +362,7 @@ fn an_estimate_grows_with_every_call_and_gives_way_to_a_report() {
 }
 
 /// goose#9758: identical tool calls repeat.
+/// Also report_goose_7527.
 #[test]
 fn report_goose_9758() {
     let mut run = Transcript::new(0);

@@ -92,7 +92,7 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
     })
 }
 
-/// Every object of `commit`'s own tree is in the object store.
+/// Every object of `commit`'s own tree is in the object store; in a partial clone, or promised by a remote.
 pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
     let name = commit.to_string();
     let listed = git
@@ -104,7 +104,9 @@ pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
         .split(|b| *b == b'\n')
         .filter(|line| line.starts_with(b"?"))
         .collect();
-    if let Some(first) = missing.first() {
+    if let Some(first) = missing.first()
+        && !all_promised(git, &name)?
+    {
         bail!(
             "{} objects of {} are missing, the first is {}",
             missing.len(),
@@ -113,6 +115,20 @@ pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Are the objects that are not here those alone that a partial clone left with its remote? Nothing is fetched to find out.
+fn all_promised(git: &Hardened<'_>, commit: &str) -> Result<bool> {
+    if !git.worktree().is_partial()? {
+        return Ok(false);
+    }
+    // git asks its promisor packs only where there is a remote that promises: this one has no address.
+    let out = git
+        .call(Attributes::Raw, ["-c", "remote.arkaint.promisor=true"])
+        .args(["rev-list", "--objects", "--no-walk", "--quiet"])
+        .args(["--exclude-promisor-objects", commit])
+        .output()?;
+    Ok(out.code == Some(0))
 }
 
 fn free_id(repo: &gix::Repository, run: &str) -> Result<String> {

@@ -155,7 +155,7 @@ fn git(found: &mut Findings) {
 }
 
 fn repository(worktree: &Worktree, found: &mut Findings) {
-    found.ask("repository", gate::supported(worktree), |()| {
+    found.ask("repository", worktree.repo(), |_| {
         worktree.root().display().to_string()
     });
     let head = match worktree.head() {

@@ -13,7 +13,7 @@ use crate::hooks::{self, Report, status};
 use crate::ui::{Tone, Ui};
 
 pub(crate) fn run(global: &cli::Global, words: &cli::Hooks, ui: &Ui) -> Result<Exit> {
-    let worktree = Worktree::discover(global.dir.as_deref().unwrap_or_else(|| Path::new(".")))?;
+    let worktree = Worktree::called_for(global.dir.as_deref().unwrap_or_else(|| Path::new(".")))?;
     match words.what {
         HooksVerb::Install => Ok(print_report(&hooks::install(&worktree, false)?, ui)),
         HooksVerb::Uninstall => Ok(print_report(&hooks::uninstall(&worktree)?, ui)),

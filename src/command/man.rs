@@ -41,7 +41,7 @@ pub(crate) fn run(words: &Man, ui: &Ui) -> Result<Exit> {
     }
 }
 
-/// All pages: one a verb, the suite's own first, then those of the configuration, the ledger, the evidence and the modes of decay.
+/// All pages: one a verb, the suite's own first, then those of the configuration, the ledger, the evidence, the shapes of repositories, the workflows and the modes of decay.
 pub(crate) fn pages() -> Vec<Page> {
     let mut root = Cli::command().subcommand_help_heading("COMMANDS");
     root.build();
@@ -61,6 +61,16 @@ pub(crate) fn pages() -> Vec<Page> {
         name: "git-arkaint-evidence".to_owned(),
         section: 5,
         text: include_str!("man/evidence.roff").to_owned(),
+    });
+    pages.push(Page {
+        name: "git-arkaint-repositories".to_owned(),
+        section: 7,
+        text: include_str!("man/repositories.roff").to_owned(),
+    });
+    pages.push(Page {
+        name: "git-arkaint-workflows".to_owned(),
+        section: 7,
+        text: include_str!("man/workflows.roff").to_owned(),
     });
     pages.push(Page {
         name: "git-arkaint-decay".to_owned(),

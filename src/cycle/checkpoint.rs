@@ -12,6 +12,7 @@ use crate::config::{self, Config};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::{Content, Oid, Worktree};
+use crate::guard;
 use crate::journal::{self, Entry};
 use crate::ledger::{Checkpoint, Kind, Record, Status, checkpoint, message, notes, record, walk};
 use crate::process::{self, How};
@@ -113,12 +114,36 @@ fn name_left_out(pass: &Pass, content: &Content, ui: &Ui) {
             "left out: {name} is a repository of its own (git submodule add, or ignore it)"
         ));
     }
+    for dirty in dirty_submodules(pass) {
+        let name = text::visible_line(&String::from_utf8_lossy(&dirty));
+        ui.warn(format!(
+            "left out: what changed inside the submodule {name}, which the checks saw (commit it there, then here)"
+        ));
+    }
     if pass.worktree.root().join(".ak-loop").exists() {
         ui.say(
             Tone::Dim,
             "left out: .ak-loop/ (evidence is never committed)",
         );
     }
+}
+
+/// Submodules with changes that are not committed in them: what differs from the private index after everything was staged there.
+fn dirty_submodules(pass: &Pass) -> Vec<Vec<u8>> {
+    if !pass.worktree.root().join(".gitmodules").is_file() {
+        return Vec::new();
+    }
+    let words = [
+        "diff-files",
+        "-z",
+        "--name-only",
+        "--ignore-submodules=none",
+    ];
+    let listed = pass.worktree.git().call(words);
+    let listed = listed.env("GIT_INDEX_FILE", checks::index(pass)).bytes();
+    let paths = listed.unwrap_or_default();
+    let paths = paths.split(|b| *b == 0).filter(|path| !path.is_empty());
+    paths.map(<[u8]>::to_vec).collect()
 }
 
 fn head(pass: &Pass) -> Result<Oid> {
@@ -173,6 +198,8 @@ pub(crate) fn new_secrets(
 
 fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Result<Made> {
     let before = head(pass)?;
+    // The user's index must follow the commit.
+    pass.worktree.index_is_free()?;
     let prev = walk::last_valid(&pass.worktree, before)?;
     let previous_state = prev.as_ref().map_or("", |p| p.state_hash.as_str());
     let fields = message::Fields {
@@ -268,6 +295,9 @@ fn run_commit(pass: &Pass, message: &str, amend: bool) -> Result<()> {
     if amend {
         call = call.args(["--amend", "--no-verify"]);
     }
+    if takes_protected_paths_back(pass)? {
+        call = call.env("ARKAINT_ALLOW_INFRA_EDIT", "1");
+    }
     let (argv, env, dir, stdin) = call.into_parts();
     let spec = process::Spec {
         wall: Some(config::COMMIT_TIMEOUT),
@@ -305,6 +335,28 @@ fn run_commit(pass: &Pass, message: &str, amend: bool) -> Result<()> {
         ),
     };
     Err(Refusal::with_exit(Exit::CheckFailed, cause, hint).into())
+}
+
+/// Does this commit bring protected paths back to where they were when this command began, and change none? An agent can commit past every
+/// hook; what it did so has been put back on disk, and our own hook must not keep the branch from following.
+fn takes_protected_paths_back(pass: &Pass) -> Result<bool> {
+    let (start, now) = (pass.head, head(pass)?);
+    if start == now {
+        return Ok(false);
+    }
+    let git = pass.worktree.git();
+    let staged = git.call(["write-tree"]);
+    let tree = staged.env("GIT_INDEX_FILE", checks::index(pass)).text()?;
+    let protected = guard::protected(&pass.worktree, &pass.config.infra)?;
+    let touched = |commit: Oid| -> Result<bool> {
+        let names = git
+            .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
+            .args(["--ignore-submodules=none", &commit.to_string(), &tree])
+            .bytes()?;
+        let mut paths = names.split(|b| *b == 0).filter(|path| !path.is_empty());
+        Ok(paths.any(|path| protected.touches(path)))
+    };
+    Ok(touched(now)? && !touched(start)?)
 }
 
 /// Back to the commit before, where one of ours was made that does not hold.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::{agent_is_there, identity, load, open, refuse_nested, supported};
+use super::{agent_is_there, identity, load, open, refuse_nested};
 use crate::cli;
 use crate::config::{self, Config};
 use crate::exit::Refusal;
@@ -69,7 +69,6 @@ pub(crate) fn anywhere(from: From<'_>) -> Result<Ground> {
 }
 
 fn start(worktree: &Worktree, given: Option<&str>) -> Result<(Oid, Option<String>)> {
-    supported(worktree)?;
     let branch = worktree.branch()?;
     let Some(name) = given else {
         let Some(head) = worktree.head()? else {

@@ -133,7 +133,7 @@ pub(crate) fn open(dir: Option<&Path>) -> Result<Worktree> {
         Some(dir) => dir.to_owned(),
         None => std::env::current_dir().context("asking for the current folder")?,
     };
-    let worktree = Worktree::discover(&dir)?;
+    let worktree = Worktree::called_for(&dir)?;
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
         .and_then(|home| home.canonicalize().ok());
@@ -184,36 +184,25 @@ fn branch(worktree: &Worktree, ask: Ask<'_>) -> Result<String> {
         |_| Config::default().branches.isolated,
         |l| l.config.branches.isolated,
     );
-    supported(worktree)?;
     let branch = match ask.branch {
         Branch::Make(name) => name.to_owned(),
-        Branch::Isolated => match worktree.branch()? {
-            Some(branch) => branch,
-            None => {
+        Branch::Isolated => {
+            let Some(branch) = worktree.branch()? else {
+                // A rebase or bisect detaches HEAD itself, and its own end brings the branch back.
+                nothing_under_way(worktree)?;
                 return Err(Refusal::new(
                     "HEAD is detached: there is no branch to work on",
                     "git switch -c arkaint/SLUG",
                 )
                 .into());
-            }
-        },
+            };
+            branch
+        }
     };
     if !config::isolated_match(&isolated, &branch) {
         return Err(wrong_branch(&branch, &isolated));
     }
     Ok(branch)
-}
-
-/// Is this a form of repository that we read rightly?
-pub(crate) fn supported(worktree: &Worktree) -> Result<()> {
-    if worktree.branch()?.as_deref() == Some(".invalid") {
-        return Err(Refusal::new(
-            "this repository keeps its refs as a reftable, which is not supported yet",
-            "git refs migrate --ref-format=files",
-        )
-        .into());
-    }
-    Ok(())
 }
 
 fn wrong_branch(branch: &str, isolated: &[String]) -> anyhow::Error {

@@ -1,6 +1,7 @@
 //! The content tree: what a worktree holds, as git would commit all of it, staged into an index of the caller's choice.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 
 use anyhow::{Context, Result, bail};
 
@@ -78,8 +79,13 @@ fn about_ours(line: &str) -> bool {
 pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<Content> {
     // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
     let mut pathspecs = not_ours(worktree)?;
+    let sparse = worktree.is_sparse()?;
+    if sparse {
+        unhide_present(worktree, git)?;
+    }
     let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
+            .args(sparse.then_some("--sparse"))
             .args(if pathspecs.is_empty() {
                 &[][..]
             } else {
@@ -128,7 +134,9 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
     {
         bail!("{line}");
     }
-    let tree = git(&["write-tree"]).text()?;
+    // What a partial clone left with its remote need not be here to be named; an archive is verified apart.
+    let partial = worktree.is_partial()?.then_some("--missing-ok");
+    let tree = git(&["write-tree"]).args(partial).text()?;
     let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
     Ok(Content {
         tree: without_ours(worktree, git, tree)?,
@@ -194,6 +202,25 @@ pub(super) fn unhide(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resu
         "--no-skip-worktree",
         &names(&|tag| matches!(tag, b'S' | b's')),
     )
+}
+
+/// In a sparse checkout: takes the bit from entries whose file is there all the same, as somebody has written it. git does so only where its
+/// own configuration says that the checkout is sparse, and private directories have none.
+fn unhide_present(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
+    let tags = git(&["ls-files", "-t", "-z"]).bytes()?;
+    let entries = tags.split(|b| *b == 0).filter(|entry| entry.len() > 2);
+    let hidden = entries.filter(|entry| entry[0] == b'S').map(|e| &e[2..]);
+    let is_there = |path: &&[u8]| {
+        let path = worktree.root().join(OsStr::from_bytes(path));
+        path.symlink_metadata().is_ok()
+    };
+    let present: Vec<&[u8]> = hidden.filter(is_there).collect();
+    if present.is_empty() {
+        return Ok(());
+    }
+    git(&["update-index", "--no-skip-worktree", "-z", "--stdin"])
+        .stdin(present.join(&0))
+        .run()
 }
 
 /// Links to commits in the index that HEAD does not have: `add` has just made them of nested repositories.

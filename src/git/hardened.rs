@@ -155,6 +155,16 @@ impl<'a> Hardened<'a> {
         }
         let fresh = ours.with_extension("new");
         super::state::copy_index(&theirs, &fresh)?;
+        if is_split(&theirs)? {
+            // A split index names a file of the git directory that it was made in.
+            self.worktree
+                .git()
+                .call(["-c", "core.splitIndex=false", "update-index"])
+                .args(["--no-split-index", "--force-write-index"])
+                .env("GIT_INDEX_FILE", &fresh)
+                .run()
+                .context("joining a split index")?;
+        }
         fs::rename(&fresh, &ours).context("copying the index")?;
         content::unhide(self.worktree, &|args| self.call(Attributes::Raw, args))
     }
@@ -242,6 +252,14 @@ fn config_text(worktree: &Worktree) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Is this index one of the two parts of a split one? Asked of the folder: git leaves the other part beside it.
+fn is_split(index: &Path) -> Result<bool> {
+    let folder = index.parent().context("an index has a folder")?;
+    let entries = fs::read_dir(folder).context("looking for a shared index")?;
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    Ok(names.any(|name| name.as_encoded_bytes().starts_with(b"sharedindex.")))
 }
 
 /// A value or subsection in git's configuration syntax.

@@ -108,6 +108,12 @@ impl HookGit {
     }
 }
 
+/// The tree of the index that is being committed, which git writes.
+pub(crate) fn write_tree() -> Result<String> {
+    let here = std::env::current_dir().context("finding the current folder")?;
+    call(&here).arg("write-tree").text()
+}
+
 /// A full object name in hex, of either hash.
 pub(crate) fn is_object_name(word: &str) -> bool {
     matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit())
@@ -140,6 +146,9 @@ impl Call {
     }
 }
 
+/// The variable in which a shim tells the hooks folder as git found it.
+pub(crate) const HOOKS_FOLDER: &str = "ARKAINT_HOOKS_FOLDER";
+
 /// Runs a chained hook as git would: by its path, with our environment and outputs, and `sh` where the kernel knows no better.
 /// Returns its exit code, `None` when a signal ended it. `stdin` is given to it byte for byte; without it, it inherits ours.
 pub(crate) fn run_chained(
@@ -151,7 +160,11 @@ pub(crate) fn run_chained(
     /// The kernel found neither a program nor a `#!` line.
     const ENOEXEC: i32 = 8;
     let run = |program: &OsStr, args: Vec<&OsStr>| {
-        let cmd = duct::cmd(program, args).env(env.0, env.1).unchecked();
+        let cmd = duct::cmd(program, args)
+            .env(env.0, env.1)
+            // It may commit elsewhere, and what is true of this folder is not of another.
+            .env_remove(HOOKS_FOLDER)
+            .unchecked();
         match stdin {
             Some(bytes) => cmd.stdin_bytes(bytes).run(),
             None => cmd.run(),

@@ -9,14 +9,17 @@ mod content;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod format;
 pub(crate) mod forward;
 pub(crate) mod hardened;
 pub(crate) mod hook_env;
+mod index_lock;
 pub(crate) mod named;
 pub(crate) mod patch;
 pub(crate) mod remote;
 mod renames;
 mod settings;
+mod staged;
 pub(crate) mod state;
 mod tree_diff;
 mod unclean;
@@ -65,7 +68,7 @@ impl Worktree {
     /// The worktree that contains `dir`, found upwards; reads two or three small files and opens no object store.
     ///
     /// # Errors
-    /// A [`Refusal`] outside a repository, in a bare one, and in one owned by somebody else.
+    /// A [`Refusal`] outside a repository, in a bare one, in one owned by somebody else, and in one of a format that is not known.
     pub(crate) fn discover(dir: &Path) -> Result<Self> {
         let none = || {
             Refusal::new(
@@ -109,12 +112,38 @@ impl Worktree {
                 .context("resolving commondir")?,
             Err(_) => git_dir.clone(),
         };
+        format::check(&common_dir)?;
         Ok(Self {
             root,
             git_dir,
             common_dir,
             repo: OnceCell::new(),
         })
+    }
+
+    /// The worktree that a caller means: [`Worktree::discover`], where its environment names no other one. `GIT_DIR` beats the folder for
+    /// git itself, and work must not land in the wrong repository.
+    ///
+    /// # Errors
+    /// As `discover`; a [`Refusal`] where `GIT_DIR` names another repository than the one around `dir`.
+    pub(crate) fn called_for(dir: &Path) -> Result<Self> {
+        let found = Self::discover(dir)?;
+        let named = std::env::var_os("GIT_DIR").filter(|name| !name.is_empty());
+        let named = named.and_then(|name| Path::new(&name).canonicalize().ok());
+        match named {
+            Some(named) if named != found.git_dir && named.join("HEAD").exists() => {
+                Err(Refusal::new(
+                    format!(
+                        "GIT_DIR names {}, and {} belongs to another repository",
+                        named.display(),
+                        found.root.display()
+                    ),
+                    "unset GIT_DIR GIT_WORK_TREE, or cd into the worktree that is meant",
+                )
+                .into())
+            }
+            _ => Ok(found),
+        }
     }
 
     /// The top folder of the worktree.
@@ -147,6 +176,8 @@ impl Worktree {
             gix::open::Options::default().with(gix::sec::Trust::Full),
         )
         .with_context(|| format!("opening {}", self.git_dir.display()))?;
+        // Refuses where refs are not files.
+        self.head_ref()?;
         repo.object_cache_size_if_unset(16 * 1024 * 1024);
         repo.objects.set_pack_cache(|| {
             Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(
@@ -164,6 +195,9 @@ impl Worktree {
     /// The branch that HEAD is on (`refs/heads/...`, as bytes made text), or `None` when HEAD is detached. One small file is read.
     pub(crate) fn head_ref(&self) -> Result<Option<String>> {
         let head = std::fs::read_to_string(self.git_dir.join("HEAD")).context("reading HEAD")?;
+        if head.trim_end() == format::ELSEWHERE {
+            return Err(format::reftable().into());
+        }
         Ok(head
             .strip_prefix("ref: ")
             .map(|name| name.trim_end().to_owned()))
@@ -278,6 +312,18 @@ impl Worktree {
             .config_snapshot()
             .boolean("core.sparseCheckout")
             .unwrap_or(false))
+    }
+
+    /// Is this a partial clone, whose missing objects a remote has promised?
+    pub(crate) fn is_partial(&self) -> Result<bool> {
+        let config = self.repo()?.config_snapshot();
+        let named = config.string("extensions.partialClone").is_some();
+        let mut remotes = config
+            .plumbing()
+            .sections_by_name("remote")
+            .into_iter()
+            .flatten();
+        Ok(named || remotes.any(|remote| remote.value("promisor").is_some()))
     }
 
     /// The tree of `commit`.

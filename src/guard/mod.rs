@@ -4,6 +4,7 @@
 mod config_keys;
 mod files;
 mod refs;
+mod stash;
 
 use anyhow::Result;
 
@@ -26,6 +27,7 @@ pub(crate) struct Noted {
     tree: Oid,
     refs: Refs,
     files: files::Files,
+    stash: stash::Stash,
 }
 
 /// One broken rule, as a person reads it.
@@ -69,6 +71,7 @@ impl Noted {
             tree,
             refs: Refs::read(worktree)?,
             files: files::Files::read(worktree)?,
+            stash: stash::Stash::read(worktree),
         })
     }
 
@@ -83,6 +86,7 @@ impl Noted {
         // Files first: HEAD and the configuration decide what everything after them means.
         self.files.check(git, kept, &mut found)?;
         self.refs.check(git, &self.branch, self.tip, &mut found)?;
+        self.stash.check(git.worktree(), &mut found)?;
         Ok(found)
     }
 }

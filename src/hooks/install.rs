@@ -252,6 +252,35 @@ fn carry_out(folder: &Path, name: Name, step: &Step) -> Result<()> {
     Ok(())
 }
 
+/// Puts the shims back that a chained hook has just moved to `.old`: lefthook does so whenever its configuration names another hook, and git
+/// would never call the guards again. `running` is the hook that did it. What it left in a place runs first from then on.
+pub(super) fn put_back(folder: &Path, running: Name) -> Result<Vec<Name>> {
+    let mut put_back = Vec::new();
+    for name in Name::ALL {
+        let slot = folder.join(name.as_str());
+        let kept = folder.join(name.kept_as());
+        let moved = is_our_file(name, &folder.join(format!("{}.old", name.as_str())));
+        if !moved || shim::owner(name, &slot) != Owner::Other {
+            continue;
+        }
+        let step = if kept.symlink_metadata().is_err() {
+            Step::Chain
+        } else if name == running {
+            // The tool wrote itself anew, so that this one takes the place of the one that ran.
+            fs::remove_file(&kept).with_context(|| format!("removing {}", kept.display()))?;
+            Step::Chain
+        } else if is_same(&slot, &kept) {
+            Step::Replace
+        } else {
+            continue;
+        };
+        carry_out(folder, name, &step)
+            .with_context(|| format!("putting {} back", name.as_str()))?;
+        put_back.push(name);
+    }
+    Ok(put_back)
+}
+
 /// A plain file with every byte of a shim; a link that leads to one is somebody's own arrangement.
 pub(super) fn is_our_file(name: Name, path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_file())

@@ -11,6 +11,7 @@ mod install;
 mod isolation;
 mod lock;
 mod push;
+mod quick;
 mod range;
 mod receipt;
 mod rules;
@@ -26,6 +27,7 @@ use anyhow::{Context, Result};
 pub(crate) use answer::Answer;
 pub(crate) use install::{Report, install};
 pub(crate) use shim::Name;
+use shim::Owner;
 pub(crate) use uninstall::{NONE_HERE, uninstall};
 
 use crate::git::hook_env::HookGit;
@@ -33,6 +35,10 @@ use caller::Caller;
 
 /// Runs the guard `name` as git called it, in the current folder and environment: first the hook that was there before, then the check.
 pub(crate) fn run(name: Name, args: &[OsString]) -> Result<Answer> {
+    let caller = Caller::from_env();
+    if quick::passes(name, &caller) {
+        return Ok(Answer::default());
+    }
     let git = HookGit::here()?;
     let mut stdin = Vec::new();
     // By hand there is nothing to read, and a terminal would wait for ever.
@@ -41,17 +47,35 @@ pub(crate) fn run(name: Name, args: &[OsString]) -> Result<Answer> {
             .read_to_end(&mut stdin)
             .context("reading what git wants to push")?;
     }
-    if let Some(no) = chain::run(
+    let slot = git.hooks.join(name.as_str());
+    let is_ours = || matches!(shim::owner(name, &slot), Owner::Ours(_));
+    let was_ours = is_ours();
+    let refused = chain::run(
         &git,
         name,
         args,
         (name == Name::Push).then_some(stdin.as_slice()),
-    )? {
-        return Ok(no.into());
-    }
-    let caller = Caller::from_env();
-    match name {
-        Name::Commit | Name::Merge => commit::check(&git, name, &caller),
-        Name::Push => push::check(&git, &stdin, &caller),
+    )?;
+    // Whatever the hook before us did, git shall find the guards the next time.
+    let warning = (was_ours && !is_ours())
+        .then(|| put_back(&git, name))
+        .flatten();
+    let mut answer = match refused {
+        Some(no) => no.into(),
+        None if name == Name::Push => push::check(&git, &stdin, &caller)?,
+        None => commit::check(&git, name, &caller)?,
+    };
+    answer.warnings.extend(warning);
+    Ok(answer)
+}
+
+/// What to say of a guard that the hook before it has moved away, where it could not be put back.
+fn put_back(git: &HookGit, name: Name) -> Option<String> {
+    match install::put_back(&git.hooks, name) {
+        Ok(back) if back.contains(&name) => None,
+        _ => Some(format!(
+            "the hook that runs first has replaced Arkaint's {} hook, so that the next one is not guarded: git arkaint hooks install",
+            name.as_str()
+        )),
     }
 }

@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+
+use crate::text;
+
 /// A hook that Arkaint guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
@@ -44,7 +48,7 @@ impl Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Nobody,
-    /// Byte for byte the shim of this version.
+    /// Byte for byte the shim of that version.
     Ours(u32),
     /// It carries our marker, but somebody changed it.
     Edited,
@@ -52,7 +56,26 @@ pub(super) enum Owner {
 }
 
 /// The version of the shims in this program. An older text stays known here, so that it can be replaced and removed.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+
+/// The SHA-256 of the texts of earlier versions.
+const EARLIER: [(u32, Name, &str); 3] = [
+    (
+        1,
+        Name::Commit,
+        "e34dec01c371f25648c77ed38082fe30ebb4a79ed3bb1d3d89d1675d8f70dd16",
+    ),
+    (
+        1,
+        Name::Merge,
+        "46b38a5c6a5bb4df7b5955fcd23494a4de0df90325dee18133bfd4069f500a49",
+    ),
+    (
+        1,
+        Name::Push,
+        "31ec83b8ebe65a3c9d191612ff3e697178f9394ce296340ec040f9a1c1233822",
+    ),
+];
 
 const MARKER: &str = "# arkaint-hook ";
 
@@ -75,7 +98,14 @@ fn owner_of(name: Name, content: &[u8]) -> Owner {
         .split(|b| *b == b'\n')
         .take(3)
         .any(|line| line.starts_with(MARKER.as_bytes()));
-    if marked { Owner::Edited } else { Owner::Other }
+    if !marked {
+        return Owner::Other;
+    }
+    let digest = text::hex(&Sha256::digest(content));
+    let earlier = EARLIER
+        .iter()
+        .find(|(_, of, text)| *of == name && *text == digest);
+    earlier.map_or(Owner::Edited, |(version, ..)| Owner::Ours(*version))
 }
 
 #[cfg(test)]
@@ -92,8 +122,11 @@ mod tests {
                 "exec \"$bin\" hook run {} -- \"$@\"",
                 name.as_str()
             )));
-            // `$0` ends in `.legacy` after other installers have moved it.
-            assert!(!text.contains("$0"));
+            // `$0` ends in `.legacy` after other installers have moved it: only its folder is taken from it.
+            assert_eq!(
+                text.matches("$0").count() + text.matches("{0").count(),
+                text.matches("${0%/*}").count()
+            );
         }
     }
 

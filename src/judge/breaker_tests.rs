@@ -588,6 +588,7 @@ fn report_ralph_claude_code_2() {
 }
 
 /// ralph-claude-code#128: the same success again and again is no failure.
+/// Also report_ralph_orchestrator_234.
 #[test]
 fn report_ralph_claude_code_128() {
     trips(false, &[("npm test", 0, JEST_GREEN); 9]);

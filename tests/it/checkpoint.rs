@@ -185,6 +185,7 @@ fn files_that_change_while_the_tests_run() {
     );
 }
 
+/// Also report_midgard_522.
 #[test]
 fn report_midgard_519_a_suite_that_ran_no_test() {
     // https://github.com/midgard/midgard/issues/519
@@ -327,6 +328,7 @@ fn nested_repositories_and_evidence_are_left_out_and_named() {
     assert!(ran.stderr.contains(".ak-loop/"), "{}", ran.stderr);
 }
 
+/// Also report_skills_14, report_cortextos_969, report_mailpouch_318.
 #[test]
 fn report_mfc_1697_tests_never_see_the_callers_git_variables() {
     // https://github.com/MFlowCode/MFC/pull/1697
@@ -347,6 +349,7 @@ fn report_mfc_1697_tests_never_see_the_callers_git_variables() {
     assert_eq!(sandbox.git(["rev-parse", "HEAD^"]), before);
 }
 
+/// report_commitlore_833.
 #[test]
 fn git_reads_every_trailer_whatever_the_texts_are() {
     let hostile = [

@@ -37,6 +37,7 @@ fn script(sandbox: &Sandbox, shell: &str) -> std::path::PathBuf {
     path
 }
 
+/// report_git_absorb_212.
 #[test]
 fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     let Some(git) = GIT_COMPLETION

@@ -6,11 +6,11 @@ use crate::sandbox::{Ran, Sandbox};
 use crate::stand_in::PRELUDE;
 
 /// A project whose check is `sh check.sh`, sealed green, with an agent that runs `script`.
-fn world(check: &str, script: &str) -> Sandbox {
+pub fn world(check: &str, script: &str) -> Sandbox {
     world_with(check, script, "")
 }
 
-fn world_with(check: &str, script: &str, config: &str) -> Sandbox {
+pub fn world_with(check: &str, script: &str, config: &str) -> Sandbox {
     let sandbox = Sandbox::ready("\"sh check.sh\"");
     sandbox.write("check.sh", check);
     if !config.is_empty() {
@@ -37,12 +37,12 @@ pub fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
 }
 
 /// Does this process still run? One that only waits to be reaped does not.
-fn runs(pid: &str) -> bool {
+pub fn runs(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
 }
 
-fn cycle(sandbox: &Sandbox) -> Ran {
+pub fn cycle(sandbox: &Sandbox) -> Ran {
     sandbox.arkaint(["cycle", "make the check pass and keep it passing"])
 }
 
@@ -51,11 +51,11 @@ fn tree(sandbox: &Sandbox) -> String {
 }
 
 /// The content of the worktree as git would commit it.
-fn content(sandbox: &Sandbox) -> String {
+pub fn content(sandbox: &Sandbox) -> String {
     sandbox.sh("export GIT_INDEX_FILE=$(mktemp -u); git add -A && git write-tree; rm -f $GIT_INDEX_FILE").trim().to_owned()
 }
 
-const GREEN: &str = "test ! -e bad\n";
+pub const GREEN: &str = "test ! -e bad\n";
 /// Fails by name, as a test runner does: the words of `bad`.
 const NAMED: &str = "[ ! -e bad ] || { echo \"FAIL: $(cat bad)\"; exit 1; }\n";
 
@@ -412,6 +412,7 @@ fn a_profile_denies_paths_of_its_own() {
     assert!(!sandbox.exists("denied.txt"));
 }
 
+/// report_claude_code_40710: whoever moves HEAD while a run lasts, the move is named and put back; what was there is archived.
 #[test]
 fn rules_of_the_repository_that_are_turned_are_put_back_and_the_attempt_fails() {
     let cases = [
@@ -551,6 +552,7 @@ fn report_ralph_claude_code_141_an_agent_that_commits_everything_itself() {
     );
 }
 
+/// Also report_ralph_wiggum_cursor_15, report_orbit_768.
 #[test]
 fn report_munder_difflin_441_no_op_is_one_fix_round_then_a_person() {
     let sandbox = world(GREEN, "finish 'Nothing to do.'");
@@ -565,6 +567,7 @@ fn report_munder_difflin_441_no_op_is_one_fix_round_then_a_person() {
     assert_eq!(records(&sandbox, "run")[0]["outcome"], "no-op");
 }
 
+/// report_goose_10110, report_goose_3983.
 #[test]
 fn cut_off_timed_out_and_turns_are_fix_rounds_that_keep_the_work() {
     for (script, named) in [
@@ -599,6 +602,7 @@ fn cut_off_timed_out_and_turns_are_fix_rounds_that_keep_the_work() {
     assert_eq!(sandbox.read("n.txt"), "3\n");
 }
 
+/// Also report_java_profiler_777.
 #[test]
 fn report_fak_10433_a_flaky_check_is_labelled_never_sealed_never_a_trip() {
     // https://github.com/anthony-chaudhary/fak/issues/10433

@@ -101,6 +101,7 @@ fn the_brief_says_what_to_leave_and_the_seal_carries_it() {
     assert_eq!(gate["table"]["rows"][0]["grade"], "dated", "{gate}");
 }
 
+/// report_gaia_3732.
 #[test]
 fn a_file_that_is_missing_broken_or_stale_is_named_each_in_its_own_words() {
     for (first, named) in [
@@ -151,6 +152,7 @@ fn a_worker_that_never_writes_is_kept_for_a_person_after_the_last_fix_round() {
     assert!(records(&sandbox, "rollback").is_empty());
 }
 
+/// report_claude_code_70231.
 #[test]
 fn a_claim_against_red_tests_is_never_sealed() {
     let script = "if [ $launch = 1 ]; then touch bad; else rm bad; fi; echo report > report.txt; verify passed 'all tests pass'; finish done";

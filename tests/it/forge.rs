@@ -229,12 +229,17 @@ fn next(line: &str) -> String {
 
 /// The real gh: `ARKAINT_TEST_GH`, else the one on PATH.
 pub fn gh() -> Option<PathBuf> {
-    match std::env::var_os("ARKAINT_TEST_GH") {
+    tool_on_path("ARKAINT_TEST_GH", "gh")
+}
+
+/// A program of the distribution: what `variable` names, else `name` on PATH.
+pub fn tool_on_path(variable: &str, name: &str) -> Option<PathBuf> {
+    match std::env::var_os(variable) {
         Some(named) => Some(PathBuf::from(named)).filter(|p| p.is_file()),
         None => {
             let path = std::env::var_os("PATH")?;
             std::env::split_paths(&path)
-                .map(|folder| folder.join("gh"))
+                .map(|folder| folder.join(name))
                 .find(|p| p.is_file())
         }
     }

@@ -239,6 +239,7 @@ fn unmerged_paths_without_a_merge() {
     );
 }
 
+/// report_entireio_cli_255.
 #[test]
 fn no_commit_bare_outside_home_and_root() {
     let sandbox = ready();

@@ -494,3 +494,107 @@ fn a_file_that_is_there_and_broken_is_reported() {
     );
     assert_eq!(sandbox.read("arkaint.toml"), "[checkpoint]\ntset = 1\n");
 }
+
+/// A clean install, use, and uninstall in a fresh HOME: on request nothing is left but commits. What the user has stays byte for byte.
+#[test]
+fn after_work_undo_leaves_on_request_nothing_but_commits() {
+    let sandbox = Sandbox::new();
+    sandbox.write("Makefile", "test:\n\ttrue\n");
+    sandbox.write("build/out", "mine, and ignored\n");
+    sandbox.write_exec(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    sandbox.sh("echo build/ >>.git/info/exclude; git add -A; git commit -qm make; git worktree add -q ../linked");
+    sandbox.agent(&format!(
+        "{}\necho work >work.txt; finish done",
+        crate::stand_in::PRELUDE
+    ));
+    let state = || {
+        let mut all = world(&sandbox);
+        // Objects stay until git collects them, and the last message and the index are git's.
+        all.retain(|path, _| {
+            let git = sandbox.repo.join(".git");
+            let linked = git.join("worktrees/linked");
+            let below = |name: &str| {
+                let path = Path::new(path);
+                path.starts_with(git.join(name)) || path.starts_with(linked.join(name))
+            };
+            let of_git = [
+                "objects",
+                "logs",
+                "index",
+                "COMMIT_EDITMSG",
+                "ORIG_HEAD",
+                "gc.log",
+            ];
+            !of_git.into_iter().any(below)
+                && !path.ends_with("/launches")
+                && !path.contains("/packet.")
+        });
+        all
+    };
+    let before = state();
+    sandbox.arkaint(["init"]).expect(0);
+    let work = |folder: &Path, branch: &str| {
+        let at = |words: &[&str]| in_folder(&sandbox, folder, words).expect(0);
+        let script = format!(
+            "git switch -q -c {branch}; printf '[checkpoint]\\ntest = \"make test\"\\n\\n[agent]\\nname = \"command\"\\ncommand = [\"sh\", \"{}\"]\\n' >arkaint.toml
+             git add arkaint.toml; git commit -qm configure",
+            sandbox.agent_script().display()
+        );
+        let made = sandbox
+            .command("bash")
+            .args(["-euc", &script])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        at(&["cycle", "make work.txt"]);
+        fs::write(folder.join("junk.txt"), "junk\n").unwrap();
+        at(&["rollback"]);
+    };
+    let linked = sandbox.repo.with_file_name("linked");
+    work(&sandbox.repo, "arkaint/work");
+    work(&linked, "arkaint/linked");
+
+    let ran = sandbox.arkaint(["init", "--undo"]).expect(0);
+    assert!(ran.stderr.contains("--undo --purge"), "{}", ran.stderr);
+    assert!(sandbox.exists(".arkaint") && linked.join(".arkaint").is_dir());
+    assert_ne!(sandbox.git(["for-each-ref", "refs/arkaint"]), "");
+    sandbox.arkaint(["log", "--verify"]).expect(0);
+    sandbox.arkaint(["init", "--purge"]).expect(2);
+
+    let ran = sandbox.arkaint(["init", "--undo", "--purge"]).expect(0);
+    assert!(
+        ran.stderr
+            .contains("refs/arkaint/: removed, what was put away"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.git(["for-each-ref", "refs/arkaint"]), "");
+    assert_ne!(sandbox.git(["for-each-ref", "refs/notes"]), "");
+    sandbox.arkaint(["init", "--undo", "--ledger"]).expect(0);
+    // The branches are the user's to delete; everything else is as it was.
+    sandbox.sh("git switch -q main; git branch -q -D arkaint/work; git -C ../linked switch -q linked; git branch -q -D arkaint/linked");
+    assert_same(&before, &state());
+    assert_eq!(
+        sandbox.git(["for-each-ref", "--format=%(refname)"]),
+        "refs/heads/linked\nrefs/heads/main"
+    );
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn nothing_is_purged_while_a_run_needs_it() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.sh("git worktree add -q -b arkaint/other ../other");
+    sandbox.agent("cat >/dev/null; (cd ../other; env -u ARKAINT_RUN -u ARKAINT_DEPTH git arkaint init --undo --purge; echo $?) >~/said 2>&1; echo work >work.txt; echo 'ARKAINT: done'");
+    sandbox.arkaint(["cycle", "make work.txt"]).expect(0);
+    let said = fs::read_to_string(sandbox.home().join("said")).unwrap();
+    assert!(
+        said.contains("nothing was removed") && said.ends_with("4\n"),
+        "{said}"
+    );
+}

@@ -45,6 +45,7 @@ fn prefix(sandbox: &Sandbox) -> PathBuf {
     sandbox.home().join(".local")
 }
 
+/// report_cargo_binstall_1978, report_cargo_2729.
 #[test]
 fn all_parts_are_installed_where_git_man_and_the_shells_find_them() {
     let sandbox = Sandbox::new();

@@ -36,6 +36,7 @@ fn lines(sandbox: &Sandbox, on: &str) -> Vec<String> {
     shown.lines().map(str::to_owned).collect()
 }
 
+/// report_jj_3, report_git_meta_826.
 #[test]
 fn thirty_processes_in_worktrees_at_once_lose_nothing() {
     const WRITERS: usize = 30;
@@ -187,6 +188,7 @@ fn a_note_of_a_hundred_megabytes_is_said_kept_and_in_nobodys_way() {
     sandbox.sh(&same);
 }
 
+/// report_git_ai_notes_merge_mixed_fanout.
 #[test]
 fn a_damaged_tree_is_read_and_mended_by_the_next_record() {
     let sandbox = Sandbox::ready("false");
@@ -457,6 +459,7 @@ fn survival(sandbox: &Sandbox) -> Vec<String> {
     rows
 }
 
+/// report_git_ai_97, report_git_ai_1079, report_git_ai_1214.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table, for `--nocapture`")]
 fn what_survives_the_rewriting_of_history_is_what_the_manual_says() {

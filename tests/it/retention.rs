@@ -79,6 +79,7 @@ fn runs_and_archives_go_by_count_and_status_says_what_is_left() {
     );
 }
 
+/// report_opencode_15977, report_opencode_9290, report_opencode_14811.
 #[test]
 fn archives_go_by_size_and_by_age_but_for_the_newest() {
     // Each launch archives what the one before left: 700 KB that cannot be compressed.

@@ -65,6 +65,7 @@ fn line(n: usize, more: &str) -> String {
     )
 }
 
+/// report_git_ai_95, report_git_ai_98.
 #[test]
 fn two_clones_end_with_the_same_lines_as_gits_own_merge() {
     let world = World::new();

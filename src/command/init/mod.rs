@@ -4,6 +4,7 @@
 mod detect;
 mod exclude;
 mod notes;
+mod purge;
 mod record;
 mod undo;
 
@@ -32,7 +33,7 @@ pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exi
         .into());
     }
     if words.undo {
-        return undo::run(worktree, ui);
+        return undo::run(words, worktree, ui);
     }
     let tests = detect::detect(worktree.root(), &|path| is_ignored(worktree, path));
     let text = config::template(

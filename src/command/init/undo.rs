@@ -1,4 +1,5 @@
-//! `git arkaint init --undo`: takes back what `init` did, and nothing that the user made of it. The ledger and a committed `arkaint.toml` stay.
+//! `git arkaint init --undo`: takes back what `init` did, and nothing that the user made of it. A committed `arkaint.toml` stays, and what
+//! was recorded and put away unless it is asked for.
 
 use std::fs;
 
@@ -6,7 +7,8 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::record::Record;
-use super::{detect, exclude, is_ignored, notes};
+use super::{detect, exclude, is_ignored, notes, purge};
+use crate::cli;
 use crate::command::status_config::committed;
 use crate::config::{self, FILE};
 use crate::exit::Exit;
@@ -15,7 +17,10 @@ use crate::hooks;
 use crate::ledger::cache;
 use crate::ui::{Tone, Ui};
 
-pub(super) fn run(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exit> {
+    if words.purge || words.ledger {
+        purge::may(worktree)?;
+    }
     let record = Record::find(worktree)?;
     let mut did = hooks::uninstall(worktree)?.lines;
     did.retain(|line| line != hooks::NONE_HERE);
@@ -27,8 +32,16 @@ pub(super) fn run(worktree: &Worktree, ui: &Ui) -> Result<Exit> {
         notes::restore_bytes(worktree, &record)?;
         record.forget()?;
     }
-    if worktree.root().join(".arkaint").is_dir() {
-        did.push(".arkaint/: kept; rm -r .arkaint removes the scratch of past runs".to_owned());
+    if words.purge {
+        did.extend(purge::kept(worktree)?);
+    } else if worktree.root().join(".arkaint").is_dir() {
+        did.push(".arkaint/: kept, the scratch of past runs; git arkaint init --undo --purge removes it and what was put away".to_owned());
+    }
+    if words.ledger {
+        did.extend(purge::ledger(worktree)?);
+    }
+    if worktree.root().join(".ak-loop").is_dir() {
+        did.push(".ak-loop/: kept, it is the worker's; rm -r .ak-loop removes it".to_owned());
     }
     if did.is_empty() {
         did.push("nothing of init's is here".to_owned());

@@ -27,6 +27,7 @@ fn refused(sandbox: &Sandbox, what: &str, why: &str) {
     assert_eq!(records(sandbox, "evidence").len(), 0, "{what}");
 }
 
+/// report_container_use_337, report_container_use_365.
 #[test]
 fn what_is_no_plain_file_of_the_workers_is_named() {
     let sandbox = asked("", ONE);

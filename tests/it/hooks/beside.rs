@@ -1,7 +1,9 @@
 //! Hooks of others: they run first with all that git gave them, and no tool silences another.
 
+use super::matrix::{TABLE, Theirs};
 use super::{Bench, State, assert_same, git_dir_state, gits};
 
+/// report_lefthook_508, report_lefthook_511, report_beads_3208.
 #[test]
 fn the_hook_that_was_there_runs_first_with_everything_it_needs() {
     for git in gits() {
@@ -140,53 +142,99 @@ fn hooks_that_other_tools_moved_are_found() {
     );
 }
 
-/// Real installers, where the machine has them: husky, lefthook, pre-commit, prek, git-lfs.
+/// Real installers that come after ours; those that came first are in the matrix.
+/// report_entireio_cli_228, report_entireio_cli_1250, report_husky_1431.
 #[test]
-#[allow(clippy::print_stderr)] // what was not run is said
-fn real_installers_and_the_guards_live_together() {
-    let commit = "echo n >>src/a; git commit -qam fine";
-    let table: &[(&str, &str)] = &[
-        (
-            "lefthook",
-            "printf 'pre-commit:\\n  commands:\\n    theirs:\\n      run: echo ran >>.git/theirs\\n' >lefthook.yml; git add -A; git commit -qm l; lefthook install",
-        ),
-        (
-            "pre-commit",
-            "printf 'repos:\\n- repo: local\\n  hooks:\\n  - {id: t, name: t, language: system, entry: sh -c \"echo ran >>.git/theirs\", always_run: true, pass_filenames: false}\\n' >.pre-commit-config.yaml; git add -A; git commit -qm p; pre-commit install",
-        ),
-        (
-            "prek",
-            "printf 'repos:\\n- repo: local\\n  hooks:\\n  - {id: t, name: t, language: system, entry: sh -c \"echo ran >>.git/theirs\", always_run: true, pass_filenames: false}\\n' >.pre-commit-config.yaml; git add -A; git commit -qm p; prek install",
-        ),
-        (
-            "git-lfs",
-            "git lfs install --local || { git arkaint hooks status | grep -q 'Git LFS is used' || true; git lfs update --force; git arkaint -q hooks install; }; git lfs track '*.bin'; echo big >x.bin; git add -A; git commit -qm l; echo ran >.git/theirs",
-        ),
-    ];
-    for (tool, install) in table {
-        let bench = Bench::new(&gits()[0]);
-        if bench.run(&format!("command -v {tool}")).code != Some(0) {
-            eprintln!("not run: {tool} is not on PATH");
+fn an_installer_that_comes_later_silences_nobody() {
+    let late = |tool: &Theirs| {
+        !matches!(
+            tool.name,
+            "none" | "own hook" | ".githooks" | "global hooksPath"
+        )
+    };
+    for theirs in TABLE.iter().filter(|theirs| late(theirs)) {
+        let mut bench = Bench::new(&gits()[0]);
+        let Some(path) = theirs.path(&bench) else {
+            continue;
+        };
+        bench.path = path;
+        let name = theirs.name;
+        bench.ok(&format!(
+            "mkdir scripts src; echo s >scripts/build.sh; echo a >src/a; git add -A; git commit -qm base; git arkaint -q hooks install\n{{ {}\n}} || test {name} = git-lfs\ngit add -A; git commit -q --allow-empty -m files",
+            theirs.files
+        ));
+        let ran = bench.run(theirs.set_up);
+        if name == "git-lfs" {
+            // report_typicode_husky_1431: it writes nothing beside another hook, and says so.
+            assert!(
+                format!("{}{}", ran.stdout, ran.stderr).contains("Hook already exists"),
+                "{ran:?}"
+            );
+            bench.ok("git arkaint hooks status | grep -q 'Git LFS is used'; git lfs update --force >/dev/null; git arkaint -q hooks install");
+        }
+        if name == "husky" {
+            // report_entireio_cli_228, B1: the folder moved away under us. report_typicode_husky_849: its setting is its own.
+            let status = bench.run("git arkaint hooks status --probe").expect(1);
+            assert!(
+                status.stdout.contains("add to .husky/pre-commit: ")
+                    && status.stdout.contains("git does not look there"),
+                "{}",
+                status.stdout
+            );
+            bench.ok("git arkaint hooks uninstall; test \"$(git config core.hooksPath)\" = .husky/_; ! ls .git/hooks/*arkaint* 2>/dev/null");
             continue;
         }
-        bench.ok("mkdir -p scripts src; echo s >scripts/build.sh; echo a >src/a; git add -A; git commit -qm base");
-        for ours_first in [false, true] {
-            let both = if ours_first {
-                ["git arkaint -q hooks install", *install]
-            } else {
-                [*install, "git arkaint -q hooks install"]
-            };
-            bench.ok(&both.join("\n"));
-            bench.ok("git arkaint -q hooks status --probe >/dev/null || { git arkaint -q hooks install; git arkaint -q hooks status --probe; }");
-            bench.ok(&format!(
-                "rm -f .git/theirs; {commit}; test -e .git/theirs || test {tool} = git-lfs"
-            ));
-            bench
-                .run("echo n >>scripts/build.sh; git commit -qam x")
-                .expect(1);
-            bench.ok(&format!("git reset -q --hard; git init -q --bare ../r.git; git push -q \"file://$PWD/../r.git\" HEAD:refs/heads/one; test {tool} != git-lfs || test -n \"$(find ../r.git/lfs -type f)\"; rm -rf ../r.git"));
-            bench.ok(&format!("git arkaint -q hooks uninstall; ! grep -rq arkaint .git/hooks .git/config; {commit}"));
-            bench.ok("git reset -q --hard $(git rev-list HEAD | tail -n 2 | head -n 1); git clean -fdq; rm -rf .git/hooks .git/theirs .git/info; mkdir .git/hooks .git/info; git config --remove-section filter.lfs 2>/dev/null || true; git config --unset lfs.repositoryformatversion || true");
-        }
+        bench.ok("git arkaint -q hooks status --probe >/dev/null || { git arkaint -q hooks install; git arkaint -q hooks status --probe >/dev/null; }");
+        bench.ok(&format!("rm -f ~/theirs; echo n >>src/a; echo big >x.bin; git add -A; git commit -qm fine; test -e ~/theirs || test {name} = git-lfs"));
+        bench
+            .run("echo n >>scripts/build.sh; git commit -qam x")
+            .expect(1);
+        bench.ok(&format!(
+            "git reset -q --hard; git init -q --bare ~/r.git; git push -q \"file://$HOME/r.git\" HEAD:refs/heads/one
+             if test {name} = git-lfs; then test -n \"$(find ~/r.git/lfs -type f)\"; else grep -q refs/heads/one ~/theirs; fi
+             git arkaint -q hooks uninstall; ! grep -rq arkaint .git/hooks .git/config
+             rm -f ~/theirs; echo n >>scripts/build.sh; git commit -qam unguarded; test -e ~/theirs || test {name} = git-lfs"
+        ));
     }
+}
+
+/// lefthook writes itself again, in the middle of a commit, when its configuration names another hook: it moves ours away while ours runs.
+#[test]
+fn a_tool_that_writes_itself_again_during_a_commit_leaves_the_guards_in_place() {
+    let theirs = TABLE.iter().find(|tool| tool.name == "lefthook").unwrap();
+    let mut bench = Bench::new(&gits()[0]);
+    let Some(path) = theirs.path(&bench) else {
+        return;
+    };
+    bench.path = path;
+    bench.ok(&format!(
+        "mkdir scripts; echo s >scripts/build.sh; {}; cp lefthook.yml ../both.yml; sed -i '/pre-push/,$d' lefthook.yml
+         git add -A; git commit -qm base; {}; git arkaint -q hooks install; git arkaint hooks status --probe",
+        theirs.files, theirs.set_up
+    ));
+    let ran = bench
+        .run("cp ../both.yml lefthook.yml; touch -d 2040-01-01 lefthook.yml; git commit -qam 'they guard pushes too'")
+        .expect(0);
+    assert!(
+        ran.stderr.contains("Renamed") && !ran.stderr.contains("not guarded"),
+        "{}",
+        ran.stderr
+    );
+    bench.ok("git arkaint hooks status --probe; ! ls .git/hooks/*.old");
+    bench
+        .run("echo n >>scripts/build.sh; git commit -qam x")
+        .expect(1);
+    bench.ok("git reset -q --hard; rm ~/theirs; git init -q --bare ~/r.git; git push -q ~/r.git HEAD:refs/heads/one; grep -q refs/heads/one ~/theirs");
+    bench.ok("git arkaint -q hooks uninstall; ! grep -rq arkaint .git/hooks; grep -q lefthook .git/hooks/pre-commit; grep -q lefthook .git/hooks/pre-push");
+
+    // One that only takes our place is told of.
+    bench.ok("rm .git/hooks/*; printf '#!/bin/sh\\ncp \"$0\" .git/hooks/pre-commit\\n' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git arkaint -q hooks install");
+    let ran = bench.run("git commit -q --allow-empty -m fine").expect(0);
+    assert!(
+        ran.stderr
+            .contains("is not guarded: git arkaint hooks install"),
+        "{}",
+        ran.stderr
+    );
+    bench.ok("git arkaint -q hooks install; git arkaint hooks status --probe");
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::{Bench, assert_same, git_dir_state, gits, share, snapshot};
 use crate::sandbox::Sandbox;
 
+/// report_husky_849: no setting of hooks is ours, so that none can be left behind.
 #[test]
 fn install_and_uninstall_leave_every_byte_as_it_was() {
     let hook = "#!/bin/sh\\nexit 0\\n";
@@ -86,6 +87,7 @@ fn install_and_uninstall_leave_every_byte_as_it_was() {
     }
 }
 
+/// report_hypomnema_244.
 #[test]
 fn what_somebody_changed_is_kept_and_named() {
     let bench = Bench::new(&gits()[0]);
@@ -119,6 +121,7 @@ fn what_somebody_changed_is_kept_and_named() {
 }
 
 /// Where hooks are not ours to write: setup, what must be said, and whether a line can be added.
+/// report_pre_commit_663, report_git_branchless_1328, report_daintree_11226, report_simple_git_hooks_150.
 #[test]
 fn folders_of_others_are_left_alone_and_the_line_to_add_works() {
     let own = "printf '#!/bin/sh\\ncat >>\"$(git rev-parse --git-common-dir)/theirs\"\\n' | tee H/pre-commit H/pre-push >/dev/null; chmod +x H/pre-commit H/pre-push";
@@ -299,6 +302,7 @@ fn a_setting_of_the_calling_environment_counts() {
         .expect(1);
 }
 
+/// report_prek_865, report_husky_715.
 #[test]
 fn shims_find_the_program_or_refuse() {
     let bench = Bench::new(&gits()[0]);

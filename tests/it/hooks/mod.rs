@@ -4,6 +4,8 @@
 mod beside;
 mod commits;
 mod install;
+mod matrix;
+mod overhead;
 mod pushes;
 mod shapes;
 

@@ -115,6 +115,7 @@ fn a_sparse_index_and_a_bare_repository_hide_nothing() {
     assert!(ran.stderr.contains("may not go to other"), "{}", ran.stderr);
 }
 
+/// report_lefthook_901, report_git_for_windows_git_2640, report_husky_1431.
 #[test]
 fn status_shows_every_worktree_and_what_is_wrong_with_a_hook() {
     let bench = Bench::guarded(&gits()[0]);
