@@ -6,6 +6,7 @@ pub(crate) mod list;
 pub(crate) mod restore;
 pub(crate) mod retention;
 pub(crate) mod rollback;
+mod switch;
 
 use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;

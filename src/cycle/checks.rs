@@ -9,6 +9,7 @@ use crate::config::{CommandLine, TestCommand};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::{Content, Oid, state};
+use crate::journal;
 use crate::judge::check::{self, Check, CheckKind, CheckRun};
 use crate::judge::{Signature, signature};
 use crate::text;
@@ -120,7 +121,9 @@ pub(crate) struct Care {
 
 /// The private index in which a checkpoint is staged.
 pub(crate) fn index(pass: &Pass) -> PathBuf {
-    pass.worktree.state_dir().join("checkpoint.index")
+    // One for each process: a git that outlived a killed one may still write into the other.
+    let name = format!("checkpoint.{}.index", std::process::id());
+    pass.worktree.state_dir().join(name)
 }
 
 /// Starts [`index`] from the user's own index.
@@ -255,7 +258,10 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
         log: Some(Path::new(&log)),
         echo: ui.is_talkative().then_some(ui),
     };
-    let run = check::run_check(&order, &mut |_| Ok(()))?;
+    let worktree = &pass.worktree;
+    let run = check::run_check(&order, &mut |child| journal::check_started(worktree, child));
+    journal::check_over(worktree)?;
+    let run = run?;
     if let Some(signal) = run.interrupted {
         return Err(Refusal::with_exit(
             Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),

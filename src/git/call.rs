@@ -100,6 +100,8 @@ pub(crate) struct Call {
     env: Vec<(OsString, OsString)>,
     dir: PathBuf,
     stdin: Vec<u8>,
+    /// It holds the worktree's lock as we do.
+    inherits: bool,
 }
 
 impl Call {
@@ -109,7 +111,14 @@ impl Call {
             env,
             dir,
             stdin: Vec::new(),
+            inherits: false,
         }
+    }
+
+    /// Lets the call inherit the worktree's lock, so that it lasts as long as what the call does.
+    pub(super) fn inheriting(mut self) -> Self {
+        self.inherits = true;
+        self
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -152,15 +161,20 @@ impl Call {
     /// # Errors
     /// Only when git cannot be started.
     pub(crate) fn output(self) -> Result<Output> {
-        let out = duct::cmd(program(), &self.args)
+        let call = duct::cmd(program(), &self.args)
             .dir(&self.dir)
             .full_env(self.env)
             .stdin_bytes(self.stdin)
             .stdout_capture()
             .stderr_capture()
-            .unchecked()
-            .run()
-            .context("starting git")?;
+            .unchecked();
+        let running = if self.inherits {
+            super::heirloom::with(|| call.start())
+        } else {
+            call.start()
+        };
+        let running = running.context("starting git")?;
+        let out = running.into_output().context("waiting for git")?;
         Ok(Output {
             stdout: out.stdout,
             stderr: String::from_utf8_lossy(&out.stderr).into_owned(),

@@ -4,6 +4,7 @@
 mod agents;
 mod breaker;
 mod bubblewrap;
+mod chaos;
 mod checkpoint;
 mod claude_cycle;
 mod completions;
