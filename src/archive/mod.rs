@@ -3,6 +3,7 @@
 
 pub(crate) mod ignored;
 pub(crate) mod list;
+pub(crate) mod odd;
 pub(crate) mod restore;
 pub(crate) mod retention;
 pub(crate) mod rollback;

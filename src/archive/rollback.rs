@@ -1,6 +1,7 @@
 //! The switch back: archive, verify, change only what differs, compare. By a two-tree switch from the archived state, so that a file
 //! that changed after the archive is noticed and archived again, never overwritten.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;
 
+use super::odd::{self, Odd};
 use super::switch::{Switched, switch};
 use super::{Order, Snapshot, ignored::Rules};
 use crate::exit::{Exit, Refusal};
@@ -42,8 +44,10 @@ pub(crate) struct Report {
     pub archive: Snapshot,
     /// Paths written or removed.
     pub changed: usize,
-    /// Nested repositories moved away: from, to.
+    /// Nested repositories, and odd files in the way, moved away: from, to.
     pub moved: Vec<(String, PathBuf)>,
+    /// What no commit can hold, and stays.
+    pub odd: Vec<Odd>,
     /// Paths where the worktree is not as the target says.
     pub differs: Vec<String>,
 }
@@ -61,13 +65,7 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
     } else {
         Attributes::AsCommitted
     };
-    super::verify(git, target.commit).map_err(|error| {
-        Refusal::with_exit(
-            Exit::Person,
-            format!("the state to go back to is damaged, nothing was rolled back: {error:#}"),
-            "git fsck --full, then fetch the missing objects from a clone",
-        )
-    })?;
+    super::verify(git, target.commit).map_err(|error| damaged(&error))?;
     let note = |archive: Option<&str>| {
         let entry = Entry::Rollback {
             run: order.run.to_owned(),
@@ -81,6 +79,7 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
     };
     note(way.archive)?;
     let mut moved = Vec::new();
+    let odd = clear_the_way(git, order.run, target, &mut moved)?;
     for attempt in 1.. {
         let archive = super::take(
             git,
@@ -100,10 +99,20 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         if way.archive.is_none() {
             note(Some(&archive.id))?;
         }
-        if let Some(before) = way.nested_before {
-            for nested in archive.nested.iter().filter(|n| !before.contains(n)) {
+        if way.archive.is_none() {
+            // Before the first step; what a try that was cut off wrote is whole.
+            hold_what_they_say(git, archive.tree, target.tree).inspect_err(|_| {
+                let _ = journal::clear(worktree);
+            })?;
+        }
+        for nested in &archive.nested {
+            let is_new = way.nested_before.is_some_and(|b| !b.contains(nested));
+            if is_new || is_in_the_way(git, target.tree, nested)? {
                 moved.push(keep_aside(git, order.run, nested)?);
             }
+        }
+        for git_folder in inside_folders_of(git, target.tree)? {
+            moved.push(keep_aside(git, order.run, &git_folder)?);
         }
         let stay = ignored_by_target(git, target.tree, archive.tree)?;
         let from = without(git, archive.tree, &stay)?;
@@ -142,6 +151,7 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
                 archive,
                 changed,
                 moved,
+                odd,
                 differs,
             });
         };
@@ -155,6 +165,100 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         }
     }
     unreachable!("the loop returns or fails")
+}
+
+fn damaged(error: &anyhow::Error) -> Refusal {
+    Refusal::with_exit(
+        Exit::Person,
+        format!("the state to go back to is damaged, nothing was rolled back: {error:#}"),
+        "git fsck --full, then fetch the damaged objects from a clone",
+    )
+}
+
+/// Every blob that the switch would write holds the bytes that its name says.
+fn hold_what_they_say(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<()> {
+    let repo = git.worktree().repo()?;
+    let tree = repo.find_tree(to)?;
+    for path in git.changed_paths(from, to)? {
+        let Some(entry) = tree.lookup_entry(path.split(|b| *b == b'/'))? else {
+            continue;
+        };
+        if entry.mode().is_commit() {
+            continue;
+        }
+        let id = entry.object_id();
+        let read = repo.find_object(id).map_err(anyhow::Error::from);
+        let whole = read.and_then(|object| {
+            let kind = object.kind;
+            let now = gix::objs::compute_hash(repo.object_hash(), kind, &object.data)?;
+            anyhow::ensure!(now == id, "its bytes are not those of its name");
+            Ok(())
+        });
+        whole.map_err(|error| {
+            let path = String::from_utf8_lossy(&path);
+            damaged(&error.context(format!("{path} ({})", id.to_hex_with_len(12))))
+        })?;
+    }
+    Ok(())
+}
+
+/// Does `tree` have something here (but for a link to a repository), or a file where a folder above is?
+fn is_in_the_way(git: &Hardened<'_>, tree: Oid, path: &[u8]) -> Result<bool> {
+    let tree = git.worktree().repo()?.find_tree(tree)?;
+    let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/');
+    for end in ends.map(|(at, _)| at).chain([path.len()]) {
+        match tree.lookup_entry(path[..end].split(|b| *b == b'/'))? {
+            None => return Ok(false),
+            Some(entry) if entry.mode().is_tree() && end < path.len() => {}
+            Some(entry) => return Ok(!entry.mode().is_commit()),
+        }
+    }
+    Ok(false)
+}
+
+/// Git directories that lie in folders of `tree`: a repository was made where tracked files are. Its files are content; git looks at them
+/// all the same where its index has some below.
+fn inside_folders_of(git: &Hardened<'_>, tree: Oid) -> Result<Vec<Vec<u8>>> {
+    let repo = git.worktree().repo()?;
+    let (mut found, mut left) = (Vec::new(), vec![(tree, Vec::new())]);
+    while let Some((tree, place)) = left.pop() {
+        for entry in repo.find_tree(tree)?.iter() {
+            let entry = entry?;
+            if !entry.mode().is_tree() {
+                continue;
+            }
+            let folder = [&place[..], entry.filename().as_ref(), b"/"].concat();
+            let inside = [&folder, &b".git"[..]].concat();
+            let on_disk = git.worktree().root().join(OsStr::from_bytes(&inside));
+            if on_disk.symlink_metadata().is_ok() {
+                found.push(inside);
+            }
+            left.push((entry.object_id(), folder));
+        }
+    }
+    Ok(found)
+}
+
+/// Moves aside the odd files that stand where the target has something; the others are returned, and stay.
+fn clear_the_way(
+    git: &Hardened<'_>,
+    run: &str,
+    target: &Target,
+    moved: &mut Vec<(String, PathBuf)>,
+) -> Result<Vec<Odd>> {
+    let worktree = git.worktree();
+    let mut rules = Rules::of(worktree.repo()?, target.tree)?;
+    let mut stay = Vec::new();
+    for odd in odd::find(worktree.root(), &mut rules)? {
+        if !is_in_the_way(git, target.tree, &odd.path)? {
+            stay.push(odd);
+            continue;
+        }
+        let kept = worktree.common_dir().join("arkaint/kept").join(run);
+        let to = odd::move_aside(worktree.root(), &odd, &kept)?;
+        moved.push((String::from_utf8_lossy(&odd.path).into_owned(), to));
+    }
+    Ok(stay)
 }
 
 /// Makes the private index older than no file that it describes, and newer than all that it does. git compares times in whole seconds and
@@ -295,18 +399,17 @@ fn remove_empty_folders(git: &Hardened<'_>) -> Result<()> {
         )
         .bytes()?;
     for folder in git::folders_in(&listed) {
-        let path = git
-            .worktree()
-            .root()
-            .join(std::ffi::OsStr::from_bytes(&folder));
-        if path.join(".git").symlink_metadata().is_err() {
-            remove_if_empty(&path);
-        }
+        let path = git.worktree().root().join(OsStr::from_bytes(&folder));
+        remove_if_empty(&path);
     }
     Ok(())
 }
 
 fn remove_if_empty(folder: &Path) {
+    // A repository is none without its empty folders.
+    if folder.join(".git").symlink_metadata().is_ok() {
+        return;
+    }
     let Ok(children) = folder.read_dir() else {
         return;
     };
@@ -319,13 +422,10 @@ fn remove_if_empty(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Moves a repository that was born in the run to the kept folder of the common git directory.
+/// Moves a repository, or the git directory of one, to the kept folder of the common git directory.
 fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
     let name = String::from_utf8_lossy(nested).into_owned();
-    let from = git
-        .worktree()
-        .root()
-        .join(std::ffi::OsStr::from_bytes(nested));
+    let from = git.worktree().root().join(OsStr::from_bytes(nested));
     let kept = git.worktree().common_dir().join("arkaint/kept").join(run);
     fs::create_dir_all(&kept).context("making the kept folder")?;
     let flat = name.replace('/', "%");

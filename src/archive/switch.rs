@@ -1,6 +1,12 @@
 //! The step that changes the worktree: from one tree to another, only what differs, all or nothing. Where git cannot write any more it is
 //! switched back. It archives nothing: `from` is archived.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+
 use anyhow::Result;
 
 use super::Snapshot;
@@ -28,6 +34,7 @@ pub(super) fn switch(
     to: Oid,
     archive: &Snapshot,
 ) -> Result<Switched> {
+    open_folders(git, from, to)?;
     let out = git
         .call(attributes, ["read-tree", "-m", "-u"])
         .args([from.to_string(), to.to_string()])
@@ -61,6 +68,34 @@ pub(super) fn switch(
         ),
     };
     Err(Refusal::with_exit(Exit::Person, cause, hint).into())
+}
+
+/// Gives the owner leave to write in the folders where something is to be removed or written: git only warns there, and leaves it.
+fn open_folders(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for path in git.changed_paths(from, to)? {
+        let parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
+        let mut folder = git.worktree().root().to_owned();
+        for part in &parts[..parts.len() - 1] {
+            folder.push(OsStr::from_bytes(part));
+            if !seen.insert(folder.clone()) {
+                continue;
+            }
+            // A link is not followed, and what is no folder is git's to replace.
+            let Ok(meta) = folder.symlink_metadata() else {
+                break;
+            };
+            let mode = meta.permissions().mode();
+            if !meta.is_dir() {
+                break;
+            }
+            if mode & 0o700 != 0o700 {
+                // Where that is refused, git says what it could not do.
+                let _ = fs::set_permissions(&folder, Permissions::from_mode(mode | 0o700));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Back to what was archived. A git that failed has not written its index: that still says so.

@@ -48,12 +48,15 @@ pub(crate) fn say(report: &Report, target: &Target, ui: &Ui) {
     for (from, to) in &report.moved {
         ui.say(
             Tone::Plain,
-            format!(
-                "the nested repository {} was moved to {}",
-                text::visible_line(from),
-                to.display()
-            ),
+            format!("{} was moved to {}", text::visible_line(from), to.display()),
         );
+    }
+    for odd in &report.odd {
+        ui.warn(format!(
+            "{} is {}: no archive can hold it, and it stays",
+            text::visible_line(&String::from_utf8_lossy(&odd.path)),
+            odd.kind
+        ));
     }
     for path in &report.differs {
         ui.warn(format!(

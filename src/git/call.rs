@@ -61,21 +61,18 @@ impl Trusted<'_> {
         Ok(lines.filter(|line| line.starts_with(b"?")).count())
     }
 
-    /// Starts `index` from the user's own, without the bits by which that hides changes.
+    /// Starts `index` from the user's own.
     pub(crate) fn seed(self, index: &std::path::Path) -> Result<()> {
         let theirs = self.worktree.git_dir.join("index");
-        if !theirs.exists() {
+        if self.worktree.users_index()?.is_none() {
             return Ok(());
         }
-        super::state::copy_index(&theirs, index)?;
-        super::content::unhide(self.worktree, &|args| {
-            self.call(args).env("GIT_INDEX_FILE", index)
-        })
+        super::state::copy_index(&theirs, index)
     }
 
     /// The content tree, staged into `index` with the user's own filters and attributes.
     pub(crate) fn content_tree(self, index: &std::path::Path) -> Result<super::Content> {
-        super::content::stage(self.worktree, &|args| {
+        super::content::stage(self.worktree, index, &|args| {
             self.call(args).env("GIT_INDEX_FILE", index)
         })
         .context("reading the worktree")

@@ -2,11 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use gix::index::entry::Flags;
 
 use super::call::Call;
 use super::{Oid, Worktree, exclude_pathspec, folders_in};
+use crate::exit::{Exit, Refusal};
+use crate::text;
 
 /// A content tree and what could not be part of it.
 #[derive(Clone, Debug)]
@@ -71,18 +75,24 @@ fn about_ours(line: &str) -> bool {
     })
 }
 
-/// Brings an index up to what is on disk: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
-/// repositories. `git` starts a call that names the index.
+/// Brings an index up to what is on disk, whatever bits its entries have: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
+/// repositories. `git` starts a call that names `index`.
 ///
 /// # Errors
 /// When a file cannot be read: git would otherwise leave it out in silence.
-pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<Content> {
+pub(crate) fn stage(
+    worktree: &Worktree,
+    index: &Path,
+    git: &dyn Fn(&[&str]) -> Call,
+) -> Result<Content> {
+    let linked = Linked::take_out(worktree, index, git)?;
     // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
     let mut pathspecs = not_ours(worktree)?;
     let sparse = worktree.is_sparse()?;
     if sparse {
         unhide_present(worktree, git)?;
     }
+    pathspecs.extend(linked.all.iter().map(|link| exclude_pathspec(&link.path)));
     let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
             .args(sparse.then_some("--sparse"))
@@ -97,7 +107,11 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
     };
     let mut nested = Vec::new();
     let mut out = add(&pathspecs)?;
-    let mut all = Vec::new();
+    let mut all: Vec<_> = linked
+        .all
+        .iter()
+        .map(|link| exclude_pathspec(&link.path))
+        .collect();
     for name in OURS {
         keep_out(name, &mut all);
     }
@@ -108,11 +122,13 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
     }
     if out.code != Some(0) || out.stderr.contains("embedded git repository") {
         nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
-        for path in links_without_module(git)? {
-            if !nested.contains(&path) {
-                nested.push(path);
-            }
-        }
+        // Those that `add` has just made links of. What was one before is taken out.
+        // And those that stand where a tracked file was: git lists them nowhere.
+        nested.extend(turned_into_repositories(worktree, index)?);
+        let declared = declared(git)?;
+        let (fresh, _) = look(worktree, index)?;
+        let fresh = fresh.into_iter().map(|link| link.path);
+        nested.extend(fresh.filter(|path| !declared.contains(path)));
         nested.retain(|path| !is_ours(path));
         let names: Vec<u8> = nested
             .iter()
@@ -132,8 +148,10 @@ pub(crate) fn stage(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Resul
         .lines()
         .find(|l| (l.contains("could not open") || l.contains("unable to")) && !about_ours(l))
     {
-        bail!("{line}");
+        return Err(unreadable(line).into());
     }
+    nested.retain(|path| linked.all.iter().all(|link| link.path != *path));
+    linked.put_back(worktree, git, &mut nested)?;
     // What a partial clone left with its remote need not be here to be named; an archive is verified apart.
     let partial = worktree.is_partial()?.then_some("--missing-ok");
     let tree = git(&["write-tree"]).args(partial).text()?;
@@ -178,7 +196,7 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
 
 /// Takes from an index the bits by which it hides changes: "assume unchanged", and "skip worktree" unless the checkout is sparse. `git`
 /// starts a call that names the index.
-pub(super) fn unhide(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
+fn unhide(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
     let tags = git(&["ls-files", "-v", "-z"]).bytes()?;
     let names = |hides: &dyn Fn(u8) -> bool| {
         let entries = tags.split(|b| *b == 0).filter(|entry| entry.len() > 2);
@@ -223,9 +241,151 @@ fn unhide_present(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<
         .run()
 }
 
-/// Links to commits in the index that HEAD does not have: `add` has just made them of nested repositories.
-fn links_without_module(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
-    let listed = git(&["ls-files", "-s", "-z"]).bytes()?;
+/// `warning: could not open directory 'a/b/': Permission denied`, the reason first: a path may be longer than anybody reads.
+fn unreadable(line: &str) -> Refusal {
+    let line = line
+        .trim_start_matches("warning: ")
+        .trim_start_matches("error: ");
+    let (what, reason) = match line.rsplit_once(": ") {
+        Some(parts) => parts,
+        // git's own message ends before the reason.
+        None if line.len() > 3000 => (line, "a path is too long"),
+        None => (line, "cannot be read"),
+    };
+    Refusal::with_exit(
+        Exit::Person,
+        format!("{}: {}", reason.to_lowercase(), text::ellipsis(what, 300)),
+        "make it readable (chmod -R u+rwX), or move it out of the worktree; then try again",
+    )
+}
+
+/// An entry that names a commit of a repository inside the worktree.
+struct Link {
+    path: Vec<u8>,
+    commit: Oid,
+}
+
+/// Links of an index whose repository is there. `git add` runs git inside each, which does what the configuration there says: so they are
+/// taken out before, and put back with the commit that is checked out in them.
+struct Linked {
+    all: Vec<Link>,
+}
+
+impl Linked {
+    fn take_out(worktree: &Worktree, index: &Path, git: &dyn Fn(&[&str]) -> Call) -> Result<Self> {
+        let (mut all, hides) = look(worktree, index).or_else(|_| {
+            // Somebody wrote garbage into the index that this one was copied from: from HEAD then.
+            super::state::remove(index)?;
+            if let Some(head) = worktree.head()? {
+                git(&["read-tree", &head.to_string()]).run()?;
+            }
+            look(worktree, index)
+        })?;
+        if hides {
+            unhide(worktree, git)?;
+        }
+        let on_disk = |path: &[u8]| worktree.root().join(OsStr::from_bytes(path));
+        all.retain(|link| on_disk(&link.path).join(".git").symlink_metadata().is_ok());
+        let linked = Self { all };
+        if !linked.all.is_empty() {
+            let names = linked
+                .all
+                .iter()
+                .flat_map(|l| [&l.path, &b"\0"[..]].concat());
+            git(&["update-index", "--force-remove", "-z", "--stdin"])
+                .stdin(names.collect::<Vec<u8>>())
+                .run()?;
+        }
+        Ok(linked)
+    }
+
+    /// Submodules (`.gitmodules` names them, or HEAD has them) go back; others are repositories that somebody put there: `nested`.
+    fn put_back(
+        self,
+        worktree: &Worktree,
+        git: &dyn Fn(&[&str]) -> Call,
+        nested: &mut Vec<Vec<u8>>,
+    ) -> Result<()> {
+        if self.all.is_empty() {
+            return Ok(());
+        }
+        let declared = declared(git)?;
+        let repo = worktree.repo()?;
+        let head = match worktree.head()? {
+            Some(head) => Some(repo.find_tree(worktree.tree_of(head)?)?),
+            None => None,
+        };
+        let mut lines = Vec::new();
+        for link in self.all {
+            let in_head = match &head {
+                Some(tree) => tree
+                    .lookup_entry(link.path.split(|b| *b == b'/'))?
+                    .is_some_and(|entry| entry.mode().is_commit()),
+                None => false,
+            };
+            if in_head || declared.contains(&link.path) {
+                let place = worktree.root().join(OsStr::from_bytes(&link.path));
+                let commit = checked_out(&place).unwrap_or(link.commit);
+                lines.extend_from_slice(format!("160000 {commit} 0\t").as_bytes());
+                lines.extend_from_slice(&link.path);
+                lines.push(0);
+            } else {
+                nested.push(link.path);
+            }
+        }
+        git(&["update-index", "-z", "--index-info"])
+            .stdin(lines)
+            .run()
+    }
+}
+
+/// The commit at HEAD of the repository in `folder`, read without running anything there.
+fn checked_out(folder: &Path) -> Option<Oid> {
+    let options = gix::open::Options::isolated().with(gix::sec::Trust::Full);
+    let repo = gix::open_opts(folder, options).ok()?;
+    Some(repo.head_id().ok()?.detach())
+}
+
+/// The links in an index, and whether an entry has a bit by which that hides changes.
+fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, bool)> {
+    if !index.exists() {
+        return Ok((Vec::new(), false));
+    }
+    let index = read(worktree, index)?;
+    let hiding = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
+    let hides = index.entries().iter().any(|e| e.flags.intersects(hiding));
+    let links = index.entries().iter().filter(|e| e.mode.is_submodule());
+    let links = links.map(|entry| Link {
+        path: entry.path(&index).to_vec(),
+        commit: entry.id,
+    });
+    Ok((links.collect(), hides))
+}
+
+/// Files of an index in whose place a repository is now.
+fn turned_into_repositories(worktree: &Worktree, index: &Path) -> Result<Vec<Vec<u8>>> {
+    if !index.exists() {
+        return Ok(Vec::new());
+    }
+    let index = read(worktree, index)?;
+    let is_repository = |path: &[u8]| {
+        let place = worktree.root().join(OsStr::from_bytes(path));
+        place.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+            && place.join(".git").symlink_metadata().is_ok()
+    };
+    let files = index.entries().iter().filter(|e| !e.mode.is_submodule());
+    let paths = files.map(|entry| entry.path(&index).to_vec());
+    Ok(paths.filter(|path| is_repository(path)).collect())
+}
+
+fn read(worktree: &Worktree, index: &Path) -> Result<gix::index::File> {
+    let options = gix::index::decode::Options::default();
+    gix::index::File::at(index, worktree.repo()?.object_hash(), true, options)
+        .context("reading an index")
+}
+
+/// Paths that `.gitmodules` names.
+fn declared(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
     let modules = git(&[
         "config",
         "-z",
@@ -235,21 +395,13 @@ fn links_without_module(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
         "^submodule\\..*\\.path$",
     ])
     .output()?;
-    let known: Vec<&[u8]> = modules
-        .stdout
-        .split(|b| *b == 0)
-        .filter_map(|e| e.iter().position(|b| *b == b'\n').map(|at| &e[at + 1..]))
-        .collect();
-    Ok(listed
-        .split(|b| *b == 0)
-        .filter(|entry| entry.starts_with(b"160000 "))
-        .filter_map(|entry| {
-            entry
-                .iter()
-                .position(|b| *b == b'\t')
-                .map(|at| entry[at + 1..].to_vec())
+    let entries = modules.stdout.split(|b| *b == 0);
+    Ok(entries
+        .filter_map(|e| {
+            e.iter()
+                .position(|b| *b == b'\n')
+                .map(|at| e[at + 1..].to_vec())
         })
-        .filter(|path| !known.contains(&path.as_slice()))
         .collect())
 }
 

@@ -149,11 +149,12 @@ impl<'a> Hardened<'a> {
     }
 
     /// Starts the private index from the user's own, so that unchanged files need not be read again. Call it only before a launch.
-    /// Bits by which an index hides changes are not taken over unless the checkout is sparse.
     pub(crate) fn seed_index(&self) -> Result<()> {
         let theirs = self.worktree.git_dir().join("index");
         let ours = self.index();
-        if !theirs.exists() {
+        // One that cannot be read hides nothing either.
+        if self.worktree.users_index()?.is_none() {
+            let _ = fs::remove_file(&ours);
             return self.call(Attributes::Raw, ["read-tree", "--empty"]).run();
         }
         let fresh = ours.with_extension("new");
@@ -168,14 +169,15 @@ impl<'a> Hardened<'a> {
                 .run()
                 .context("joining a split index")?;
         }
-        fs::rename(&fresh, &ours).context("copying the index")?;
-        content::unhide(self.worktree, &|args| self.call(Attributes::Raw, args))
+        fs::rename(&fresh, &ours).context("copying the index")
     }
 
     /// The content tree, staged into `index` ([`content::stage`]).
     pub(crate) fn content_tree(&self, index: &Path, attributes: Attributes) -> Result<Content> {
-        content::stage(self.worktree, &|args| self.call_on(index, attributes, args))
-            .context("reading the worktree")
+        content::stage(self.worktree, index, &|args| {
+            self.call_on(index, attributes, args)
+        })
+        .context("reading the worktree")
     }
 
     /// Paths in which two trees differ, both sides of a rename, bytes as git has them.

@@ -52,8 +52,12 @@ impl Files {
         single.insert(head.clone());
         single.extend(["commondir", "gitdir"].map(|name| own.join(name)));
         single.extend(
-            ["objects/info/alternates", "objects/info/http-alternates"]
-                .map(|name| common.join(name)),
+            [
+                "objects/info/alternates",
+                "objects/info/http-alternates",
+                "shallow",
+            ]
+            .map(|name| common.join(name)),
         );
         if worktree.root().join(".git").is_file() {
             single.insert(worktree.root().join(".git"));

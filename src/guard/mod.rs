@@ -3,6 +3,7 @@
 
 mod config_keys;
 mod files;
+mod place;
 mod refs;
 mod stash;
 
@@ -28,6 +29,7 @@ pub(crate) struct Noted {
     refs: Refs,
     files: files::Files,
     stash: stash::Stash,
+    place: place::Place,
 }
 
 /// One broken rule, as a person reads it.
@@ -72,6 +74,7 @@ impl Noted {
             refs: Refs::read(worktree)?,
             files: files::Files::read(worktree)?,
             stash: stash::Stash::read(worktree),
+            place: place::Place::hold(worktree.common_dir())?,
         })
     }
 
@@ -83,6 +86,7 @@ impl Noted {
     /// Compares, puts back and names. `kept` is a folder for the bytes that were found in the place of what is put back.
     pub(crate) fn check(&self, git: &Hardened<'_>, kept: &std::path::Path) -> Result<Found> {
         let mut found = Found::default();
+        self.place.put_back(kept, &mut found)?;
         // Files first: HEAD and the configuration decide what everything after them means.
         self.files.check(git, kept, &mut found)?;
         self.refs.check(git, &self.branch, self.tip, &mut found)?;

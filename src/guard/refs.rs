@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use gix::refs::transaction::PreviousValue;
 
 use super::{Broken, Found, Rule};
@@ -18,9 +18,10 @@ impl Refs {
     pub(crate) fn read(worktree: &Worktree) -> Result<Self> {
         let mut all = BTreeMap::new();
         for reference in worktree.repo()?.references()?.all()? {
-            let reference = reference
-                .map_err(|e| anyhow::anyhow!("{e}"))
-                .context("reading refs")?;
+            // One that cannot be read is none, and so one that was lost where it was there before.
+            let Ok(reference) = reference else {
+                continue;
+            };
             if let Some(id) = reference.target().try_id() {
                 all.insert(reference.name().as_bstr().to_string(), id.to_owned());
             }
@@ -51,17 +52,31 @@ impl Refs {
                 found.unreachable.push(is);
             }
             let own = name == branch;
+            let standing = match is {
+                None => standing(worktree, name)?,
+                Some(is) => Standing::At(is),
+            };
             let what = match is {
-                None => format!("{name} was deleted"),
+                None => match &standing {
+                    Standing::Link(to) => format!("{name} was turned into a link to {to}"),
+                    Standing::Garbage => format!("{name} was overwritten"),
+                    _ => format!("{name} was deleted"),
+                },
                 Some(is) => format!(
                     "{name} was moved from {} to {}, which does not descend from it",
                     was.to_hex_with_len(12),
                     is.to_hex_with_len(12)
                 ),
             };
-            let expected = is.map_or(PreviousValue::MustNotExist, |is| {
-                PreviousValue::MustExistAndMatch(is.into())
-            });
+            let expected = match standing {
+                Standing::At(is) => PreviousValue::MustExistAndMatch(is.into()),
+                Standing::Link(_) => PreviousValue::Any,
+                Standing::Gone => PreviousValue::MustNotExist,
+                Standing::Garbage => {
+                    git::state::remove(&worktree.common_dir().join(name))?;
+                    PreviousValue::Any
+                }
+            };
             git::move_ref(
                 repo,
                 name,
@@ -88,6 +103,27 @@ impl Refs {
         }
         Ok(())
     }
+}
+
+/// How a ref stands now that was direct.
+enum Standing {
+    At(Oid),
+    /// Writing to it would move the other.
+    Link(String),
+    Gone,
+    /// A file that is no ref.
+    Garbage,
+}
+
+fn standing(worktree: &Worktree, name: &str) -> Result<Standing> {
+    Ok(match worktree.repo()?.try_find_reference(name) {
+        Ok(None) => Standing::Gone,
+        Err(_) => Standing::Garbage,
+        Ok(Some(found)) => match found.target() {
+            gix::refs::TargetRef::Object(id) => Standing::At(id.to_owned()),
+            gix::refs::TargetRef::Symbolic(to) => Standing::Link(to.as_bstr().to_string()),
+        },
+    })
 }
 
 /// Refs whose loss or rewrite counts. Remote-tracking refs belong to `fetch` (those of the ledger to `sync`), the stash to whoever uses it.

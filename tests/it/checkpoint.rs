@@ -515,3 +515,19 @@ fn thin_binaries_are_the_same_program() {
         "by git itself"
     );
 }
+
+/// Neither the tests nor the commit can be shown different files by a bit of the index.
+#[test]
+fn a_change_that_a_bit_of_the_index_hides_is_committed() {
+    let sandbox = Sandbox::ready("\"grep -q new README.md\"");
+    for bit in ["--assume-unchanged", "--skip-worktree"] {
+        sandbox.write("README.md", &format!("new {bit}\n"));
+        sandbox.git(["update-index", bit, "README.md"]);
+        sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+        assert_eq!(
+            sandbox.git(["show", "HEAD:README.md"]),
+            format!("new {bit}")
+        );
+        assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    }
+}

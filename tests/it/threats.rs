@@ -1,0 +1,709 @@
+//! What an agent can leave behind, row by row: code that would run in our next git call, a ledger and refs that lie, files that a
+//! `reset --hard` and `clean -fd` would lose or miss. Each test prints its table: attack, what happened, what was said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use crate::sandbox::{Ran, Sandbox};
+use crate::stand_in::PRELUDE;
+
+/// One attack, as a shell script that is run in the worktree.
+struct Row {
+    attack: &'static str,
+    plant: &'static str,
+    /// A word of what must be said; empty where there is nothing to say.
+    said: &'static str,
+}
+
+const fn row(attack: &'static str, plant: &'static str, said: &'static str) -> Row {
+    Row {
+        attack,
+        plant,
+        said,
+    }
+}
+
+/// Shell functions for what is planted. `$EVIL` leaves a mark where it runs, and passes on what it reads.
+const TOOLS: &str = r#"
+EVIL="$HOME/evil"
+printf '#!/bin/sh\necho "$0 $*" >>"%s/mark"\ncat\n' "$HOME" >"$EVIL"; chmod +x "$EVIL"
+set_key() { git config --file .git/config "$1" "$2"; }
+hook() { mkdir -p "$1"; cp "$EVIL" "$1/$2"; }
+"#;
+
+/// A table past the test harness, which keeps what passing tests print to itself.
+fn table(title: &str, rows: &[(String, String, String)]) {
+    let mut text = format!("\n{title}\n");
+    for (attack, happened, said) in rows {
+        text.push_str(&format!("  {attack:<58} | {happened:<40} | {said}\n"));
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn is_long() -> bool {
+    std::env::var_os("ARKAINT_TEST_LONG").is_some()
+}
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write(".gitignore", "build/\n*.log\n");
+    sandbox.write("src/lib.txt", "one\ntwo\n");
+    sandbox.write("tool.sh", "#!/bin/sh\n");
+    sandbox.write("sub/inner.txt", "inner\n");
+    sandbox.arkaint(["checkpoint", "-m", "stable"]).expect(0);
+    sandbox
+}
+
+/// What a person reads of it: the first line with `word`, else the last.
+fn said(ran: &Ran, word: &str) -> String {
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let line = lines
+        .iter()
+        .find(|line| !word.is_empty() && line.contains(word));
+    let line = line.or(lines.last()).unwrap_or(&"");
+    line.chars().take(110).collect()
+}
+
+/// Every file that is there but for ignored ones, by path; nested repositories are looked into, what cannot be read is made readable.
+fn contents(root: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(folder) = left.pop() {
+        // Deeper than a path may be long.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .as_os_str()
+                .as_bytes()
+                .to_vec();
+            let skipped = entry.file_name() == ".git" || name == b".arkaint" || name == b"build";
+            if skipped || kind.is_fifo() || kind.is_socket() {
+                continue;
+            }
+            if kind.is_dir() {
+                left.push(path);
+            } else if kind.is_symlink() {
+                let to = fs::read_link(&path).unwrap();
+                found.insert(name, to.as_os_str().as_bytes().to_vec());
+            } else {
+                found.insert(name, fs::read(&path).unwrap_or_default());
+            }
+        }
+    }
+    found
+}
+
+/// Contents of `before` that are neither on disk, in a kept folder, nor reachable from a ref.
+fn lost(sandbox: &Sandbox, before: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<String> {
+    let mut have: BTreeSet<Vec<u8>> = contents(&sandbox.repo).into_values().collect();
+    let kept = sandbox.repo.join(".git/arkaint/kept");
+    if kept.exists() {
+        have.extend(contents(&kept).into_values());
+    }
+    let ids = sandbox.git([
+        "rev-list",
+        "--objects",
+        "--all",
+        "HEAD",
+        "--no-object-names",
+    ]);
+    let reachable: BTreeSet<&str> = ids.lines().collect();
+    let gone = before.iter().filter(|(_, content)| {
+        if have.contains(*content) {
+            return false;
+        }
+        let file = sandbox.home().join("content");
+        fs::write(&file, content).unwrap();
+        let id = sandbox.git(["hash-object", "--no-filters", file.to_str().unwrap()]);
+        !reachable.contains(&*id)
+    });
+    gone.map(|(path, _)| String::from_utf8_lossy(path).into_owned())
+        .collect()
+}
+
+/// THREATS 2a: what is planted while a run lasts runs neither in our git calls after it, nor in the operator's next ones.
+#[test]
+fn planted_code_does_not_run() {
+    let rows = [
+        row(
+            "core.fsmonitor",
+            "set_key core.fsmonitor \"$EVIL\"",
+            "core.fsmonitor",
+        ),
+        row(
+            "core.fsmonitor by include.path",
+            "git config --file .git/more core.fsmonitor \"$EVIL\"; set_key include.path more",
+            "include.path",
+        ),
+        row(
+            "core.fsmonitor by config.worktree",
+            "set_key extensions.worktreeConfig true; git config --file .git/config.worktree core.fsmonitor \"$EVIL\"",
+            "config.worktree",
+        ),
+        row(
+            "core.hooksPath to a folder of the worktree",
+            "for h in post-index-change reference-transaction pre-commit post-commit; do hook evil-hooks $h; done; set_key core.hooksPath evil-hooks",
+            "core.hookspath",
+        ),
+        row(
+            "hooks",
+            "for h in reference-transaction post-index-change pre-commit post-commit prepare-commit-msg commit-msg post-checkout; do hook .git/hooks $h; done",
+            "hooks/",
+        ),
+        row(
+            "filter.clean by .gitattributes",
+            "set_key filter.x.clean \"$EVIL\"; set_key filter.x.smudge \"$EVIL\"; echo '* filter=x' >.gitattributes",
+            "filter.x",
+        ),
+        row(
+            "filter.process by .git/info/attributes",
+            "set_key filter.x.process \"$EVIL\"; mkdir -p .git/info; echo '* filter=x' >.git/info/attributes",
+            "filter.x",
+        ),
+        row(
+            "diff.external, diff.x.command, diff.x.textconv",
+            "set_key diff.external \"$EVIL\"; set_key diff.x.command \"$EVIL\"; set_key diff.x.textconv \"$EVIL\"; echo '* diff=x' >.gitattributes",
+            "diff.external",
+        ),
+        row(
+            "merge.x.driver",
+            "set_key merge.x.driver \"$EVIL\"; echo '* merge=x' >.gitattributes",
+            "merge.x",
+        ),
+        row(
+            "gpg.program with commit.gpgSign and log.showSignature",
+            "set_key gpg.program \"$EVIL\"; set_key commit.gpgSign true; set_key log.showSignature true",
+            "gpg.program",
+        ),
+        row(
+            "core.sshCommand, credential.helper, remote by ext::",
+            "set_key core.sshCommand \"$EVIL\"; set_key credential.helper \"$EVIL\"; set_key remote.origin.url \"ext::$EVIL\"",
+            "core.sshcommand",
+        ),
+        row(
+            "trailer.x.cmd",
+            "set_key trailer.x.cmd \"$EVIL\"; set_key trailer.x.ifmissing add",
+            "trailer.x",
+        ),
+        row(
+            "alias, core.editor, core.pager, sequence.editor",
+            "set_key alias.status \"!$EVIL\"; set_key core.editor \"$EVIL\"; set_key core.pager \"$EVIL\"; set_key sequence.editor \"$EVIL\"",
+            "core.editor",
+        ),
+        row(
+            "core.worktree to another folder",
+            "mkdir \"$HOME/other\"; echo precious >\"$HOME/other/src\"; set_key core.worktree \"$HOME/other\"",
+            "core.worktree",
+        ),
+        row(
+            "core.alternateRefsCommand, uploadpack.packObjectsHook",
+            "set_key core.alternateRefsCommand \"$EVIL\"; set_key uploadpack.packObjectsHook \"$EVIL\"",
+            "core.alternaterefscommand",
+        ),
+        row(
+            ".git swapped for a gitfile",
+            "cp -a .git ../evil.git; git config --file ../evil.git/config core.fsmonitor \"$EVIL\"; git config --file ../evil.git/config core.worktree \"$PWD\"; mv .git ../real.git; echo \"gitdir: $(cd ../evil.git && pwd)\" >.git",
+            "was moved to",
+        ),
+        row(
+            "a nested repository with fsmonitor and filter",
+            "git init -q nested; cd nested; echo '* filter=x' >.gitattributes; echo f >f; git add -A; git commit -qm n; git config core.fsmonitor \"$EVIL\"; git config filter.x.clean \"$EVIL\"; echo more >>f; hook .git/hooks post-index-change; cd ..",
+            "nested",
+        ),
+        row(
+            "the same, staged as a link",
+            "git init -q nested; cd nested; echo '* filter=x' >.gitattributes; echo f >f; git add -A; git commit -qm n; cd ..; git add nested 2>/dev/null; cd nested; git config core.fsmonitor \"$EVIL\"; git config filter.x.clean \"$EVIL\"; echo more >>f; cd ..",
+            "nested",
+        ),
+        row(
+            "the same, committed as a link",
+            "git init -q nested; cd nested; echo '* filter=x' >.gitattributes; echo f >f; git add -A; git commit -qm n; cd ..; git add nested 2>/dev/null; git commit -qm link; cd nested; git config core.fsmonitor \"$EVIL\"; git config filter.x.clean \"$EVIL\"; echo more >>f; cd ..",
+            "",
+        ),
+    ];
+    // Those that only set keys and place files do not meet: one run for all of them, but for the long version.
+    let alone = [
+        "include.path",
+        "config.worktree",
+        "core.worktree",
+        "swapped",
+        "nested",
+        "the same",
+        "hooksPath",
+    ];
+    let (alone, together): (Vec<&Row>, Vec<&Row>) = rows
+        .iter()
+        .partition(|row| is_long() || alone.iter().any(|word| row.attack.contains(word)));
+    let mut batches: Vec<Vec<&Row>> = alone.into_iter().map(|row| vec![row]).collect();
+    batches.extend((!together.is_empty()).then_some(together));
+    let (mut told, mut bad) = (Vec::new(), Vec::new());
+    for batch in batches {
+        let sandbox = project();
+        let plants: Vec<String> = batch
+            .iter()
+            .map(|row| row.plant.replace(">.gitattributes", ">>.gitattributes"))
+            .collect();
+        let attacks: Vec<&str> = batch.iter().map(|row| row.attack).collect();
+        let attack = attacks.join(" + ");
+        sandbox.agent(&format!(
+            "{PRELUDE}\n{TOOLS}\n[ $launch != 1 ] || {{\n{}\n}}\necho work $launch >work; finish did",
+            plants.join("\n")
+        ));
+        let ran = sandbox.arkaint(["cycle", "do it"]);
+        let mark = sandbox.home().join("mark");
+        let ours = fs::read_to_string(&mark).unwrap_or_default();
+        if !ours.is_empty() {
+            bad.push(format!(
+                "{attack}: it ran in our calls: {ours}\n{}",
+                ran.stderr
+            ));
+        }
+        // The person runs plain git next; only what lies in a nested repository is not put back.
+        let _ = fs::remove_file(&mark);
+        for args in [&["status"][..], &["log", "-p", "-2"], &["diff", "HEAD"]] {
+            sandbox.try_git(args);
+        }
+        let rolled = sandbox.arkaint(["rollback"]);
+        if mark.exists() && !attack.contains("nested") && !attack.contains("the same") {
+            let what = fs::read_to_string(&mark).unwrap();
+            bad.push(format!(
+                "{attack}: it runs in the next git: {what}\n{}",
+                ran.stderr
+            ));
+        }
+        if rolled.code != Some(0) {
+            bad.push(format!("{attack}: rollback: {}", rolled.stderr));
+        }
+        let other = sandbox.home().join("other/src");
+        if attack.contains("core.worktree") && fs::read_to_string(other).unwrap() != "precious\n" {
+            bad.push(format!("{attack}: the other folder was touched"));
+        }
+        for row in batch {
+            if ran.code != Some(0) || !ran.stderr.contains(row.said) {
+                bad.push(format!(
+                    "{}: {:?}, nothing of {}\n{}",
+                    row.attack, ran.code, row.said, ran.stderr
+                ));
+            }
+            let happened = if row.said.is_empty() || row.said == "nested" {
+                "nothing of it ran"
+            } else {
+                "nothing of it ran; put back"
+            };
+            told.push((
+                row.attack.to_owned(),
+                happened.to_owned(),
+                said(&ran, row.said),
+            ));
+        }
+    }
+    table("code execution through our next git call", &told);
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// THREATS 2b: an agent that turns ledger, refs, history and index against the rules. Afterwards the branch descends from where it was, `main`
+/// and our refs are where they were, the stable checkpoint proves itself, and a rollback works.
+#[test]
+fn a_ledger_that_lies_is_found_and_put_back() {
+    let rows = [
+        row(
+            "a forged checkpoint, all trailers stable",
+            "git log -1 --format=%B >m; echo x >x; git add x; git commit -qF m; rm m",
+            "",
+        ),
+        row(
+            "a side branch of forgeries, dated ahead, merged",
+            "b=$(git branch --show-current); git switch -qc side; for i in 1 2 3; do GIT_COMMITTER_DATE='2030-01-01T00:00:00Z' git commit -q --allow-empty -m \"$(git log -1 --format=%B $b)\"; done; git switch -q $b; git merge -q --no-ff -m merge side",
+            "",
+        ),
+        row(
+            "refs/replace of the stable checkpoint",
+            "t=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\\tsrc\\n' $t | git mktree); git replace HEAD $(git commit-tree -m evil $t)",
+            "replaces an object",
+        ),
+        row(
+            "info/grafts",
+            "mkdir -p .git/info; git rev-parse HEAD >.git/info/grafts",
+            "info/grafts was added",
+        ),
+        row(
+            "a shallow file",
+            "git rev-parse HEAD >.git/shallow",
+            "shallow was added",
+        ),
+        row(
+            "an archive's ref turned into a link to main",
+            "for r in $(git for-each-ref --format='%(refname)' refs/arkaint/discarded); do git symbolic-ref $r refs/heads/main; done",
+            "refs/arkaint/discarded",
+        ),
+        row(
+            "our refs and the ledger deleted, then gc",
+            "for r in $(git for-each-ref --format='%(refname)' refs/arkaint refs/notes); do git update-ref -d $r; done",
+            "was deleted",
+        ),
+        row(
+            "the ledger moved back",
+            "git update-ref refs/notes/arkaint/ledger $(git commit-tree -m empty $(git hash-object -t tree -w /dev/null))",
+            "does not descend",
+        ),
+        row(
+            "HEAD turned to main",
+            "git symbolic-ref HEAD refs/heads/main",
+            "HEAD was turned to branch main",
+        ),
+        row(
+            "HEAD detached",
+            "git checkout -q --detach",
+            "HEAD was turned to",
+        ),
+        row(
+            "main moved",
+            "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree})",
+            "refs/heads/main was moved",
+        ),
+        row(
+            "the stable checkpoint amended",
+            "echo y >y; git add y; git commit -q --amend -m 'nothing happened'",
+            "does not descend",
+        ),
+        row(
+            "reset to before it",
+            "git reset -q --hard HEAD~1",
+            "does not descend",
+        ),
+        row(
+            "the branch deleted",
+            "b=$(git branch --show-current); git checkout -q --detach; git branch -qD $b",
+            "was deleted",
+        ),
+        row(
+            "locks of HEAD and the branch",
+            "touch .git/HEAD.lock .git/refs/heads/arkaint/work.lock",
+            ".lock",
+        ),
+        row("a lock of the index", "touch .git/index.lock", "index.lock"),
+        row("an index of garbage", "echo garbage >.git/index", ""),
+        row(
+            "changes hidden by skip-worktree and assume-unchanged",
+            "echo hidden >src/lib.txt; git update-index --skip-worktree src/lib.txt; echo hidden2 >tool.sh; git update-index --assume-unchanged tool.sh",
+            "",
+        ),
+        row(
+            "a change of the same size and time, checkStat minimal",
+            "git config core.trustctime false; git config core.checkStat minimal; touch -r src/lib.txt t; printf 'eno\\nowt\\n' >src/lib.txt; touch -r t src/lib.txt; rm t",
+            "core.checkstat",
+        ),
+        row(
+            "the commit made with --no-verify and its own identity",
+            "echo z >z; git add -A; git -c user.name=Arkaint -c core.hooksPath=/dev/null commit -qnm '[arkaint-sync] checkpoint'",
+            "",
+        ),
+    ];
+    let (mut told, mut bad) = (Vec::new(), Vec::new());
+    for Row {
+        attack,
+        plant,
+        said: word,
+    } in &rows
+    {
+        let sandbox = project();
+        let at = |name: &str| sandbox.git(["rev-parse", name]);
+        let (start, main) = (at("HEAD"), at("main"));
+        sandbox.agent(&format!(
+            "{PRELUDE}\n[ $launch != 1 ] || {{\n{plant}\n}}\necho work $launch >work; finish did"
+        ));
+        let ran = sandbox.arkaint(["cycle", "do it"]);
+        let mut wrong = |what: String| bad.push(format!("{attack}: {what}\n{}", ran.stderr));
+        if !ran.stderr.contains(word) {
+            wrong(format!("nothing of {word}"));
+        }
+        if at("main") != main {
+            wrong("main was moved".to_owned());
+        }
+        if sandbox.git(["symbolic-ref", "HEAD"]) != "refs/heads/arkaint/work" {
+            wrong("HEAD is elsewhere".to_owned());
+        }
+        if sandbox
+            .try_git([
+                "--no-replace-objects",
+                "merge-base",
+                "--is-ancestor",
+                &start,
+                "HEAD",
+            ])
+            .code
+            != Some(0)
+        {
+            wrong("history was rewritten".to_owned());
+        }
+        if !sandbox.git(["for-each-ref", "refs/replace"]).is_empty() {
+            wrong("a replacement stays".to_owned());
+        }
+        // Locks are a person's to remove, as they may be alive; each is named.
+        let held = matches!(ran.code, Some(1 | 3)) && attack.contains("lock");
+        if held {
+            sandbox.sh("find .git -name '*.lock' -delete");
+        } else if ran.code != Some(0) {
+            wrong(format!("exit {:?}", ran.code));
+        }
+        let verified = sandbox.arkaint(["log", "--verify"]);
+        // A forgery in the history is named, and is no checkpoint.
+        if verified.code != Some(0) && !attack.contains("forge") && !attack.contains("no-verify") {
+            wrong(format!(
+                "log --verify: {}{}",
+                verified.stdout, verified.stderr
+            ));
+        }
+        sandbox.write("junk", "junk\n");
+        let rolled = sandbox.arkaint(["rollback"]);
+        if rolled.code != Some(0)
+            || sandbox.exists("junk")
+            || !sandbox.git(["status", "--porcelain"]).is_empty()
+        {
+            wrong(format!("rollback: {}", rolled.stderr));
+        }
+        let happened = if held {
+            "refused by name, nothing lost"
+        } else {
+            "found; sealed on the true history"
+        };
+        told.push(((*attack).to_owned(), happened.to_owned(), said(&ran, word)));
+    }
+    table("ledger, refs, history and index", &told);
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// THREATS 2c: what an agent leaves that `git reset --hard; git clean -fd` loses, misses or trips over.
+#[test]
+fn every_shape_that_is_left_is_archived_and_undone_or_refused_by_name() {
+    let rows = [
+        row(
+            "core.worktree set to another folder",
+            "mkdir \"$HOME/other\"; echo precious >\"$HOME/other/src\"; git config core.worktree \"$HOME/other\"",
+            "",
+        ),
+        row(
+            "a nested repository with commits",
+            "git init -q n; echo a >n/a; git -C n add a; git -C n commit -qm a; echo b >n/b",
+            "",
+        ),
+        row(
+            "a nested repository without a commit",
+            "git init -q n; echo a >n/a",
+            "",
+        ),
+        row(
+            "a nested repository committed as a link",
+            "git init -q n; echo a >n/a; git -C n add a; git -C n commit -qm a; git add n 2>/dev/null; git commit -qm link; echo b >n/b",
+            "",
+        ),
+        row(
+            "a submodule added",
+            "git init -q \"$HOME/up\"; git -C \"$HOME/up\" commit -q --allow-empty -m u; git -c protocol.file.allow=always submodule --quiet add \"$HOME/up\" sm; echo x >sm/x",
+            "",
+        ),
+        row(
+            "a folder whose .gitignore is *",
+            "mkdir self; echo '*' >self/.gitignore; echo h >self/h",
+            "",
+        ),
+        row(
+            "info/exclude and core.excludesFile of *",
+            "echo '*' >.git/info/exclude; echo x >x.log",
+            "",
+        ),
+        row(
+            "a tracked .gitignore widened",
+            "printf 'build/\\n*.log\\ndata/\\n*.txt\\n' >.gitignore; mkdir data; echo d >data/d; echo t >t.txt; echo c >>src/lib.txt",
+            "",
+        ),
+        row(
+            "a read-only folder",
+            "mkdir ro; echo r >ro/r; chmod 555 ro; echo s >>sub/inner.txt; chmod 555 sub",
+            "",
+        ),
+        row(
+            "an unreadable file",
+            "echo u >u; chmod 000 u; chmod 000 src/lib.txt",
+            "",
+        ),
+        row(
+            "an unreadable folder",
+            "mkdir un; echo u >un/u; chmod 000 un",
+            "",
+        ),
+        row("a FIFO", "mkfifo pipe; echo x >x", "pipe"),
+        row(
+            "a socket",
+            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'; echo x >x",
+            "sock",
+        ),
+        row(
+            "a tracked file replaced by a FIFO",
+            "rm src/lib.txt; mkfifo src/lib.txt",
+            "src/lib.txt",
+        ),
+        row(
+            "a tracked folder replaced by a link to outside",
+            "mkdir \"$HOME/out\"; echo precious >\"$HOME/out/inner.txt\"; rm -r sub; ln -s \"$HOME/out\" sub",
+            "",
+        ),
+        row(
+            "a tracked file replaced by a hard link to outside",
+            "echo precious >\"$HOME/out.txt\"; ln -f \"$HOME/out.txt\" src/lib.txt",
+            "",
+        ),
+        row(
+            "sixty nested long names",
+            "python3 -c 'import os\nfor i in range(60):\n n=\"n\"*200\n os.mkdir(n)\n os.chdir(n)\nopen(\"deep\",\"w\").write(\"deep\")'",
+            "too long",
+        ),
+        row(
+            "ignored files",
+            "mkdir build; echo o >build/o; echo secret >a.log",
+            "",
+        ),
+        row(
+            "modes and kinds",
+            "chmod +x src/lib.txt; rm tool.sh; ln -s src/lib.txt tool.sh; rm -r sub; echo file >sub",
+            "",
+        ),
+        row("a case pair", "echo one >Tool.sh; echo two >TOOL.SH", ""),
+        row(
+            "names of every kind",
+            "printf x >\"$(printf 'a\\nb')\"; printf x >'  spaced '; printf x >':(top)pathspec'; printf x >\"$(printf '\\303\\050')\"; printf x >-dash; printf x >'q\"uote'",
+            "",
+        ),
+        row(
+            "skip-worktree and assume-unchanged",
+            "echo s >src/lib.txt; git update-index --skip-worktree src/lib.txt; echo a >tool.sh; git update-index --assume-unchanged tool.sh",
+            "",
+        ),
+        row(
+            "the same size and time",
+            "touch -r src/lib.txt t; printf 'eno\\nowt\\n' >src/lib.txt; touch -r t src/lib.txt; rm t; git config core.trustctime false; git config core.checkStat minimal",
+            "",
+        ),
+        row(
+            "line ends changed, and attributes that hide it",
+            "printf 'one\\r\\ntwo\\r\\n' >src/lib.txt; echo '* text=auto' >.gitattributes",
+            "",
+        ),
+        row(
+            "a blob of the stable tree removed",
+            "b=$(git rev-parse HEAD:src/lib.txt); rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); echo c >src/lib.txt",
+            "nothing was rolled back",
+        ),
+        row(
+            "a blob of the stable tree corrupted",
+            "b=$(git rev-parse HEAD:src/lib.txt); f=.git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); chmod +w $f; printf garbage >$f; echo c >src/lib.txt",
+            "nothing was rolled back",
+        ),
+        row(
+            "a tree of the stable commit removed",
+            "b=$(git rev-parse HEAD:src); rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); echo c >src/lib.txt",
+            "nothing was rolled back",
+        ),
+        row(
+            "everything deleted",
+            "git ls-files -z | grep -zv arkaint.toml | xargs -0 rm",
+            "",
+        ),
+        row(
+            "everything staged and stashed",
+            "echo st >st; echo c >>src/lib.txt; git add -A; git stash -q; echo after >after",
+            "",
+        ),
+    ];
+    let (mut told, mut bad) = (Vec::new(), Vec::new());
+    for Row {
+        attack,
+        plant,
+        said: word,
+    } in &rows
+    {
+        let sandbox = project();
+        let stable = contents(&sandbox.repo);
+        let script = sandbox.home().join("plant.sh");
+        fs::write(&script, plant).unwrap();
+        // As somebody else than root, for whom no file is unreadable.
+        let planted = sandbox
+            .command("sh")
+            .arg("-e")
+            .arg(&script)
+            .output()
+            .unwrap();
+        assert!(
+            planted.status.success(),
+            "{attack}: {}",
+            String::from_utf8_lossy(&planted.stderr)
+        );
+        let before = if attack.contains("nested long") {
+            BTreeMap::new()
+        } else {
+            contents(&sandbox.repo)
+        };
+        let ran = sandbox.arkaint(["rollback"]);
+        let mut wrong = |what: String| bad.push(format!("{attack}: {what}\n{}", ran.stderr));
+        if !ran.stderr.contains(word) {
+            wrong(format!("nothing of {word}"));
+        }
+        let refused =
+            ran.stderr.contains("nothing was rolled back") || ran.stderr.contains("too long");
+        let happened = if refused {
+            if ran.code != Some(3) || (!before.is_empty() && contents(&sandbox.repo) != before) {
+                wrong(format!(
+                    "a refusal that changed something, exit {:?}",
+                    ran.code
+                ));
+            }
+            "refused, nothing touched"
+        } else {
+            for path in lost(&sandbox, &before) {
+                wrong(format!("lost {path}"));
+            }
+            let mut now = contents(&sandbox.repo);
+            // Ignored by the stable rules, and repositories that were there before: they stay.
+            now.retain(|path, _| {
+                !path.ends_with(b".log") && !path.starts_with(b"n/") && !path.starts_with(b"sm/")
+            });
+            if now != stable {
+                let names = |files: &BTreeMap<Vec<u8>, Vec<u8>>| {
+                    files
+                        .keys()
+                        .map(|k| String::from_utf8_lossy(k).into_owned())
+                        .collect::<Vec<_>>()
+                };
+                wrong(format!(
+                    "not the stable files: {:?} for {:?}",
+                    names(&now),
+                    names(&stable)
+                ));
+            }
+            if ran.code != Some(0) {
+                wrong(format!("exit {:?}", ran.code));
+            }
+            "archived and undone"
+        };
+        for (file, content) in [
+            ("other/src", "precious\n"),
+            ("out/inner.txt", "precious\n"),
+            ("out.txt", "precious\n"),
+        ] {
+            let file = sandbox.home().join(file);
+            if file.exists() && fs::read_to_string(&file).unwrap() != content {
+                wrong(format!("{} was touched", file.display()));
+            }
+        }
+        told.push(((*attack).to_owned(), happened.to_owned(), said(&ran, word)));
+        sandbox.sh("chmod -R u+rwX . 2>/dev/null || true");
+    }
+    table("what is left in the worktree", &told);
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
