@@ -9,7 +9,7 @@ use super::judging::{self, Evidence, Launched};
 use super::open::Open;
 use super::{packing, proof, scratch, spending};
 use crate::agent::launch::{self, AgentRun, Caps};
-use crate::archive::{self, Order, Snapshot, retention};
+use crate::archive::{self, Order, retention};
 use crate::gate::Pass;
 use crate::git::Oid;
 use crate::git::hardened::{Attributes, Hardened};
@@ -77,6 +77,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
 
     let watch = retention::watch(worktree)?;
     let noted = Noted::take(worktree, &pass.branch_ref(), tip, before.tree)?;
+    noted.save(worktree)?;
     let version = launch::version(&pass.config.agent, worktree.root());
     open.launches += 1;
     super::open::save(worktree, open)?;
@@ -95,7 +96,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
     // The vocabulary takes more memory than all else: it is built when no stream passes any more, beside git's work.
     let (after, tokens) = std::thread::scope(|scope| {
         let counting = scope.spawn(|| crate::tokens::count(&piped));
-        let after = after(pass, &git, &noted, &before, &run, ui);
+        let after = after(pass, &git, &noted, &run, ui);
         (after, counting.join().unwrap_or(0))
     });
     let after = after?;
@@ -103,6 +104,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
     // The agent could have written it.
     cache::forget(worktree)?;
     journal::clear(worktree)?;
+    Noted::forget(worktree)?;
     judging::judge(
         pass,
         open,
@@ -198,11 +200,10 @@ fn tighter_usd(run: f64, day: f64) -> (f64, &'static str) {
 }
 
 /// Compares with what was noted, archives before anything is put back, puts back.
-fn after(
+pub(super) fn after(
     pass: &Pass,
     git: &Hardened<'_>,
     noted: &Noted,
-    before: &Snapshot,
     run: &str,
     ui: &Ui,
 ) -> Result<After> {
@@ -226,7 +227,7 @@ fn after(
             Order {
                 run,
                 why,
-                rules_of: Some(before.tree),
+                rules_of: Some(noted.tree()),
                 also: &found.unreachable,
             },
         )?;

@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::launch;
+
 use anyhow::{Context, Result};
 use serde_json::json;
 
@@ -12,6 +14,7 @@ use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
 use crate::git::{Oid, leftover, state};
+use crate::guard::Noted;
 use crate::journal::{self, Entry, Target};
 use crate::ledger::{Kind, Record, cache, checkpoint, notes};
 use crate::process::{self, Identity};
@@ -40,7 +43,7 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
         return Ok(());
     };
     match entry {
-        Entry::Launch { run, child } => launch(pass, &run, &child, ui)?,
+        Entry::Launch { run, child } => end_launch(pass, &run, &child, ui)?,
         Entry::Commit {
             branch,
             before,
@@ -81,7 +84,7 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
     journal::clear(worktree)
 }
 
-fn launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
+fn end_launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
     let alive = child.still_runs();
     let of = |count| text::counted(count, "process");
     let ended = process::kill_tree(Some(child), run).context("ending what still runs")?;
@@ -91,8 +94,22 @@ fn launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
         (false, ended) => format!("; ended {} of it that still ran", of(ended)),
     };
     ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
+    let git = private_git(pass)?;
+    if let Some(noted) = Noted::load(&pass.worktree) {
+        let after = launch::after(pass, &git, &noted, run, ui)?;
+        for broken in &after.broken {
+            ui.warn(format!("it broke a rule: {}; it was put back", broken.what));
+        }
+        if !after.protected.is_empty() {
+            let paths = text::visible_line(&after.protected.join(", "));
+            ui.warn(format!(
+                "it changed protected paths, which were put back: {paths}"
+            ));
+        }
+        Noted::forget(&pass.worktree)?;
+    }
     let archive = crate::archive::take(
-        &private_git(pass)?,
+        &git,
         Order {
             run,
             why: "what a cut-off run left",

@@ -91,6 +91,30 @@ pub(crate) fn git_is_at_work(worktree: &Worktree) -> bool {
     })
 }
 
+/// Removes the locks below `prefix` (`refs/x/`) that a killed git left: none has them open, and no git is at work. Returns how many.
+pub(crate) fn remove_below(worktree: &Worktree, prefix: &str) -> Result<usize> {
+    let mut locks = Vec::new();
+    let mut left = vec![worktree.common_dir().join(prefix)];
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                left.push(path);
+            } else if path.extension().is_some_and(|e| e == "lock") {
+                locks.push(path);
+            }
+        }
+    }
+    if locks.is_empty() || git_is_at_work(worktree) {
+        return Ok(0);
+    }
+    locks.retain(|lock| is_closed(lock));
+    for lock in &locks {
+        super::state::remove(lock)?;
+    }
+    Ok(locks.len())
+}
+
 /// The folders that a git of this repository runs in: it goes to the top of its worktree, or to its git directory.
 fn folders(worktree: &Worktree) -> Vec<PathBuf> {
     let linked = worktree.common_dir().join("worktrees").read_dir();

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 
 use super::{Broken, Found, Rule, config_keys};
 use crate::git::hardened::Hardened;
@@ -15,28 +16,99 @@ use crate::git::{Worktree, state};
 const MAX_NOTED: u64 = 4 * 1024 * 1024;
 
 /// One file as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Absent,
     File {
         bytes: Vec<u8>,
         mode: u32,
     },
-    Link(PathBuf),
+    Link(#[serde(with = "path_bytes")] PathBuf),
     /// A folder, a device, or a file too large to note.
     Other,
 }
 
 /// The watched files and folders.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Files {
     /// Single files, by path.
+    #[serde(with = "known_files")]
     known: BTreeMap<PathBuf, State>,
     /// Folders of which every entry is watched.
+    #[serde(with = "paths_bytes")]
     folders: Vec<PathBuf>,
     /// The configuration files: put back key by key.
+    #[serde(with = "paths_bytes")]
     configs: Vec<PathBuf>,
+    #[serde(with = "path_bytes")]
     head: PathBuf,
+}
+
+/// Paths in JSON: bytes, for they need not be text.
+mod path_bytes {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().as_bytes().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        Ok(OsString::from_vec(Vec::deserialize(from)?).into())
+    }
+}
+
+mod paths_bytes {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Entry(#[serde(with = "super::path_bytes")] PathBuf);
+
+    pub(super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().cloned().map(Entry))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let all = Vec::<Entry>::deserialize(from)?;
+        Ok(all.into_iter().map(|entry| entry.0).collect())
+    }
+}
+
+mod known_files {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::State;
+
+    #[derive(Serialize, Deserialize)]
+    struct Entry(#[serde(with = "super::path_bytes")] PathBuf, State);
+
+    pub(super) fn serialize<S: Serializer>(
+        known: &BTreeMap<PathBuf, State>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(
+            known
+                .iter()
+                .map(|(path, state)| Entry(path.clone(), state.clone())),
+        )
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<PathBuf, State>, D::Error> {
+        let all = Vec::<Entry>::deserialize(from)?;
+        Ok(all.into_iter().map(|entry| (entry.0, entry.1)).collect())
+    }
 }
 
 impl Files {

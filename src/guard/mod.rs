@@ -7,29 +7,37 @@ mod place;
 mod refs;
 mod stash;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 use crate::config::Infra;
 use crate::config::protected::{CONFIG_FILE, Protected};
 
 use crate::git::hardened::{Attributes, Hardened};
-use crate::git::{Oid, Worktree};
+use crate::git::{Oid, Worktree, oid_text, state};
 
 pub(crate) use refs::Refs;
 
-/// What is noted before a launch and held in memory while it lasts.
-#[derive(Debug)]
+/// What is noted before a launch and held in memory while it lasts; on disk too, for whoever comes after us where we are killed. What an
+/// agent could have written is no proof then, but it is more than nothing.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Noted {
     /// Full name of the branch that HEAD is on.
     branch: String,
     /// The commit it is at.
+    #[serde(with = "oid_text")]
     tip: Oid,
     /// The content of the worktree (an archive's tree).
+    #[serde(with = "oid_text")]
     tree: Oid,
     refs: Refs,
     files: files::Files,
     stash: stash::Stash,
-    place: place::Place,
+    /// Not on disk: it is where that is.
+    #[serde(skip)]
+    place: Option<place::Place>,
 }
 
 /// One broken rule, as a person reads it.
@@ -74,8 +82,23 @@ impl Noted {
             refs: Refs::read(worktree)?,
             files: files::Files::read(worktree)?,
             stash: stash::Stash::read(worktree),
-            place: place::Place::hold(worktree.common_dir())?,
+            place: Some(place::Place::hold(worktree.common_dir())?),
         })
+    }
+
+    /// Writes it down for the time of a launch.
+    pub(crate) fn save(&self, worktree: &Worktree) -> Result<()> {
+        state::save(&file(worktree), self)
+    }
+
+    /// What was noted before the launch that was cut off here.
+    pub(crate) fn load(worktree: &Worktree) -> Option<Self> {
+        state::load(&file(worktree))
+    }
+
+    /// The launch is over, and compared.
+    pub(crate) fn forget(worktree: &Worktree) -> Result<()> {
+        state::remove(&file(worktree))
     }
 
     /// The content of the worktree at launch.
@@ -86,13 +109,19 @@ impl Noted {
     /// Compares, puts back and names. `kept` is a folder for the bytes that were found in the place of what is put back.
     pub(crate) fn check(&self, git: &Hardened<'_>, kept: &std::path::Path) -> Result<Found> {
         let mut found = Found::default();
-        self.place.put_back(kept, &mut found)?;
+        if let Some(place) = &self.place {
+            place.put_back(kept, &mut found)?;
+        }
         // Files first: HEAD and the configuration decide what everything after them means.
         self.files.check(git, kept, &mut found)?;
         self.refs.check(git, &self.branch, self.tip, &mut found)?;
         self.stash.check(git.worktree(), &mut found)?;
         Ok(found)
     }
+}
+
+fn file(worktree: &Worktree) -> PathBuf {
+    worktree.state_dir().join("noted.json")
 }
 
 /// The paths of this worktree that no run may change: the built-in ones, what `infra.paths` adds, and the hooks folder where that is inside.

@@ -4,14 +4,33 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use gix::refs::transaction::PreviousValue;
+use serde::{Deserialize, Serialize};
 
 use super::{Broken, Found, Rule};
 use crate::git::hardened::{Attributes, Hardened};
 use crate::git::{self, Oid, Worktree};
 
 /// Every direct ref of the repository by full name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, Name>", into = "BTreeMap<String, Name>")]
 pub(crate) struct Refs(BTreeMap<String, Oid>);
+
+/// An object name as the noted file has it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Name(#[serde(with = "git::oid_text")] Oid);
+
+impl From<BTreeMap<String, Name>> for Refs {
+    fn from(names: BTreeMap<String, Name>) -> Self {
+        Self(names.into_iter().map(|(name, id)| (name, id.0)).collect())
+    }
+}
+
+impl From<Refs> for BTreeMap<String, Name> {
+    fn from(refs: Refs) -> Self {
+        let all = refs.0.into_iter();
+        all.map(|(name, id)| (name, Name(id))).collect()
+    }
+}
 
 impl Refs {
     /// Reads all refs.

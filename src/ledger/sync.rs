@@ -10,10 +10,12 @@ use super::union::{self, Rule, Side, Union};
 use super::{notes, page, record};
 use crate::exit::{Exit, Refusal};
 use crate::git::remote::{Answer, Failed, Pushed, Remote};
-use crate::git::{self, Oid, Worktree};
+use crate::git::{self, Oid, Worktree, leftover};
 
 /// Not below `refs/notes/`, where `git log --notes` would show them, and pruned to what the remote has.
 const TRACKING: &str = "refs/arkaint/remotes/";
+/// All that nobody else writes below.
+const OURS: &str = "refs/arkaint/";
 const NOTES: &str = "refs/notes/arkaint/";
 /// Archives of work that was put away, and the claims of tasks.
 const DISCARDS: &str = "refs/arkaint/discarded/";
@@ -239,10 +241,13 @@ fn fetch(
                 Err(unreachable(ask, "it is rewritten again and again", so_far).into())
             }
         }
-        Err(Failed::Ref { words, .. }) if !pace.again() => {
-            Err(unreachable(ask, &words, so_far).into())
+        Err(Failed::Ref { words, .. }) => {
+            // A sync that was killed leaves locks in our own part of the refs, which nobody else would remove.
+            if leftover::remove_below(worktree, OURS)? == 0 && !pace.again() {
+                return Err(unreachable(ask, &words, so_far).into());
+            }
+            Ok(false)
         }
-        Err(Failed::Ref { .. }) => Ok(false),
         Err(failed) => Err(failure(ask, failed, so_far).into()),
     }
 }

@@ -211,8 +211,8 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
     let after = files(sandbox);
     // Ignored by the stable rules: they stay.
     let is_ignored = |path: &Path| {
-        path.starts_with("build") && path != Path::new("build")
-            || path.extension().is_some_and(|e| e == "log")
+        let is_log = |part: &std::ffi::OsStr| part.as_bytes().ends_with(b".log");
+        path.starts_with("build") && path != Path::new("build") || path.iter().any(is_log)
     };
     let kept = |all: &BTreeMap<PathBuf, (u8, Vec<u8>)>| -> BTreeMap<PathBuf, (u8, Vec<u8>)> {
         let kept = all.iter().filter(|(path, _)| !is_ignored(path));
@@ -227,14 +227,11 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
         )));
     }
     // git's own view, but for repositories, which stay.
-    let status = sandbox.git([
-        "-c",
-        "core.quotePath=false",
-        "status",
-        "--porcelain",
-        "--untracked-files=all",
-    ]);
-    let dirty: Vec<&str> = status.lines().filter(|line| !line.ends_with('/')).collect();
+    let status = sandbox.git(["status", "--porcelain", "-z", "--untracked-files=all"]);
+    let dirty: Vec<&str> = status
+        .split_terminator('\0')
+        .filter(|line| !line.ends_with('/'))
+        .collect();
     if !dirty.is_empty() {
         return Err(fail(format!("git status: {status}")));
     }
