@@ -86,6 +86,7 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
         PreviousValue::MustNotExist,
         "arkaint: archive",
     )?;
+    git::make_durable(repo, commit, &format!("{REFS}{id}"))?;
     Ok(Snapshot {
         commit,
         tree,

@@ -397,6 +397,27 @@ pub(crate) fn move_ref(
     })
 }
 
+/// Makes a commit that gix wrote, and the ref that holds it, last through a power cut: gix leaves both to the kernel.
+///
+/// # Errors
+/// When they cannot be synced: nothing may be thrown away on their strength then.
+pub(crate) fn make_durable(repo: &gix::Repository, commit: Oid, name: &str) -> Result<()> {
+    let id = commit.to_string();
+    let (fan, rest) = id.split_at(2);
+    let common = repo.common_dir();
+    for file in [
+        common.join("objects").join(fan).join(rest),
+        common.join(name),
+    ] {
+        for path in [Some(&*file), file.parent()].into_iter().flatten() {
+            File::open(path)
+                .and_then(|open| open.sync_all())
+                .with_context(|| format!("syncing {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes one direct ref if it still is at `was`.
 pub(crate) fn remove_ref(repo: &gix::Repository, name: &str, was: Oid) -> Result<()> {
     let edit = RefEdit {
