@@ -10,9 +10,10 @@ use super::open::Open;
 use super::{packing, proof, scratch, spending};
 use crate::agent::launch::{self, AgentRun, Caps};
 use crate::archive::{self, Order, Snapshot, retention};
+use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::Oid;
 use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{Oid, Worktree};
 use crate::guard::{self, Broken, Noted};
 use crate::journal::{self, Entry};
 use crate::judge::ToolReport;
@@ -90,6 +91,7 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
         ),
     );
     let (ran, report, tokens) = launch_agent(pass, &run, &folder, &piped)?;
+    git_directory_is_there(worktree)?;
     scratch::latest(worktree, &folder, "run.log")?;
 
     let after = after(pass, &git, &noted, &before, &run, ui)?;
@@ -122,6 +124,27 @@ pub(super) struct After {
     pub tree: Oid,
     pub broken: Vec<Broken>,
     pub protected: Vec<String>,
+}
+
+/// An agent may take the whole git directory for a temporary one. Nothing is put back into the place of what a person can still move back:
+/// half a repository in its way would be the greater loss.
+fn git_directory_is_there(worktree: &Worktree) -> Result<()> {
+    let dir = worktree.common_dir();
+    if dir.join("HEAD").exists() && dir.join("objects").exists() {
+        return Ok(());
+    }
+    Err(Refusal::with_exit(
+        Exit::Person,
+        format!(
+            "the run took {} away; the worktree is as it left it, and nothing was put back",
+            dir.display()
+        ),
+        format!(
+            "find it and move it back to {}, then: git arkaint status",
+            dir.display()
+        ),
+    )
+    .into())
 }
 
 /// Runs the agent, the packet's tokens being counted beside it.

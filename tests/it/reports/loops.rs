@@ -111,12 +111,18 @@ fn report_gemini_cli_19729() {
     let ran = cycle(&sandbox);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains(".git") && ran.stderr.contains("hint: "),
+        ran.stderr.contains("/repo/.git away;")
+            && ran.stderr.contains("hint: find it and move it back to "),
         "{}",
         ran.stderr
     );
     assert_eq!(sandbox.read("work.txt"), "work\n");
-    assert!(sandbox.repo.with_file_name("gone").is_dir());
+    // Nothing stands in its way back, and the work goes on from there.
+    assert!(!sandbox.exists(".git"));
+    sandbox.sh("mv ../gone .git; git fsck --strict 2>/dev/null");
+    sandbox.agent("cat >/dev/null; echo more >>work.txt; echo 'ARKAINT: done'");
+    cycle(&sandbox).expect(0);
+    assert_eq!(sandbox.git(["show", "HEAD:work.txt"]), "work\nmore");
 }
 
 /// A huge new file blocks nothing: it is archived as everything is, and comes back byte for byte.
