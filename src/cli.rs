@@ -90,6 +90,8 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// What rollbacks put away, and how to get it back
     Discarded(Discarded),
+    /// Everything that a cycle needs, one line each, with the command that mends it
+    Doctor(Doctor),
     /// The git hooks: install, uninstall, status
     Hooks(Hooks),
     /// Run as a git hook (the hooks call this)
@@ -249,6 +251,9 @@ pub(crate) struct Dispatch {
 
 #[derive(Args, Debug)]
 pub(crate) struct Rollback {}
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {}
 
 #[derive(Args, Debug)]
 pub(crate) struct Contract {

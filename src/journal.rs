@@ -20,6 +20,9 @@ pub(crate) enum Entry {
         before: Oid,
         #[serde(with = "oid_text")]
         tree: Oid,
+        /// The `git commit` at work.
+        #[serde(default)]
+        child: Option<Identity>,
     },
     /// The worktree is being put back.
     Rollback {
@@ -27,6 +30,18 @@ pub(crate) enum Entry {
         branch: String,
         why: String,
         target: Target,
+        /// Nested repositories that were there before; others move away. `None`: all stay.
+        #[serde(default)]
+        nested: Option<Vec<Vec<u8>>>,
+        /// The archive of what was there, once it is made.
+        #[serde(default)]
+        archive: Option<String>,
+    },
+    /// What lies at or below `paths` (all, where there are none) is being brought back from an archive.
+    Restore {
+        run: String,
+        archive: String,
+        paths: Vec<Vec<u8>>,
     },
     /// An agent runs.
     Launch { run: String, child: Identity },
@@ -53,6 +68,7 @@ impl Entry {
         match self {
             Self::Commit { .. } => "a checkpoint",
             Self::Rollback { .. } => "a rollback",
+            Self::Restore { .. } => "a restore",
             Self::Launch { .. } => "a launch",
         }
     }
@@ -105,6 +121,25 @@ pub(crate) fn open_ids(worktree: &Worktree) -> Vec<String> {
 /// Nothing is under way any more.
 pub(crate) fn clear(worktree: &Worktree) -> Result<()> {
     state::remove(&path(worktree))
+}
+
+/// Notes durably that a check of the project's runs as `child`, besides whatever else is under way.
+pub(crate) fn check_started(worktree: &Worktree, child: &Identity) -> Result<()> {
+    state::save(&check(worktree), child)
+}
+
+/// The check that ran when a command was cut off.
+pub(crate) fn running_check(worktree: &Worktree) -> Option<Identity> {
+    state::load(&check(worktree))
+}
+
+/// No check runs any more.
+pub(crate) fn check_over(worktree: &Worktree) -> Result<()> {
+    state::remove(&check(worktree))
+}
+
+fn check(worktree: &Worktree) -> PathBuf {
+    worktree.state_dir().join("check.json")
 }
 
 fn path(worktree: &Worktree) -> PathBuf {

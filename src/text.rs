@@ -95,9 +95,13 @@ fn floor_char(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// `1 item`, `2 items`.
+/// `1 item`, `2 items`, `2 processes`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
+    let s = match count {
+        1 => "",
+        _ if one.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{count} {one}{s}")
 }
 
@@ -137,6 +141,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
+pub(crate) mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -159,5 +166,29 @@ mod tests {
             (fit("abcdefghi", 8), fit("日本語文", 6)),
             ("abcdefg…".to_owned(), "日本…".to_owned())
         );
+    }
+
+    #[test]
+    fn whatever_comes_is_one_visible_line() {
+        let examples = fuzz::texts(&[
+            "a\u{1b}[31mb",
+            "\u{202e}evil",
+            "plain",
+            "\u{200b}\u{feff}\r\n\t",
+        ]);
+        fuzz::damaged(&examples, |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            let line = visible_line(&text);
+            assert!(
+                !line.chars().any(|c| c.is_control() || is_hidden(c)),
+                "{line:?}"
+            );
+            for width in [0, 1, 7, 80] {
+                assert!(fit(&line, width).chars().count() <= line.chars().count() + 1);
+                ellipsis(&line, width.max(4));
+                cut_on_line(&text, width);
+                tail_on_line(&text, width);
+            }
+        });
     }
 }

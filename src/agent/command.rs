@@ -25,6 +25,9 @@ const SHELLS: &[&str] = &[
     "terminal",
 ];
 
+/// Bytes of a line that are looked at where it is no event.
+const PLAIN_MAX: usize = 64 * 1024;
+
 pub(super) struct Command;
 
 impl Adapter for Command {
@@ -62,7 +65,8 @@ impl Adapter for Command {
 
 /// A line that is no event.
 pub(super) fn plain(line: &[u8], out: &mut Vec<Event>) {
-    let text = String::from_utf8_lossy(line);
+    // Of a line that is no event only the beginning is kept anyway.
+    let text = String::from_utf8_lossy(&line[..line.len().min(PLAIN_MAX)]);
     if !text.trim().is_empty() {
         out.push(Event::Plain(text.trim_end().to_owned()));
     }

@@ -31,6 +31,8 @@ pub(crate) struct Order<'a> {
     pub agent: &'a config::Agent,
     /// The worktree's root.
     pub dir: &'a Path,
+    /// argv of the sandbox, put before the agent's.
+    pub sandbox: &'a [String],
     /// The raw stream, mode 0600.
     pub log: File,
     /// What goes to the agent's standard input.
@@ -94,14 +96,10 @@ pub(crate) fn program(agent: &config::Agent) -> Result<String> {
         })
 }
 
-/// The whole argv of a launch, wrapper first.
-pub(crate) fn argv(agent: &config::Agent) -> Vec<String> {
-    agent
-        .wrapper
-        .iter()
-        .cloned()
-        .chain(adapter(agent.name).launch(agent).argv)
-        .collect()
+/// The whole argv of a launch in `sandbox`.
+pub(crate) fn argv(agent: &config::Agent, sandbox: Vec<String>) -> Vec<String> {
+    let own = adapter(agent.name).launch(agent).argv;
+    sandbox.into_iter().chain(own).collect()
 }
 
 /// The version that the agent tells of itself, or `None`. Scripts of the `command` agent have none.
@@ -129,8 +127,7 @@ pub(crate) fn run(
     let mut adapter = adapter(order.agent.name);
     let launch = adapter.launch(order.agent);
     let argv: Vec<OsString> = order
-        .agent
-        .wrapper
+        .sandbox
         .iter()
         .chain(&launch.argv)
         .map(OsString::from)

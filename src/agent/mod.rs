@@ -21,6 +21,7 @@ mod provider;
 mod tests;
 mod transcript;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -168,8 +169,17 @@ fn string(value: &Value) -> String {
 }
 
 /// The first JSON object of a line, also behind other text: an interrupted agent may print prose and an event on one line.
+///
+/// Bytes that are no text stand for themselves in a line of ordinary length; in a very long one they make it no event, as replacing them would
+/// treble it.
 fn object(line: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(line);
+    const MENDED: usize = 1024 * 1024;
+    let line = &line[memchr::memchr(b'{', line)?..];
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) if line.len() > MENDED => return None,
+        Err(_) => String::from_utf8_lossy(line),
+    };
     text.match_indices('{').take(8).find_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         values.next().and_then(Result::ok).filter(Value::is_object)

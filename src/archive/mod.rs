@@ -6,6 +6,7 @@ pub(crate) mod list;
 pub(crate) mod restore;
 pub(crate) mod retention;
 pub(crate) mod rollback;
+mod switch;
 
 use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;
@@ -96,17 +97,8 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
 pub(crate) fn verify(git: &Hardened<'_>, commit: Oid) -> Result<()> {
     let name = commit.to_string();
     let listed = git
-        .call(
-            Attributes::Raw,
-            [
-                "rev-list",
-                "--objects",
-                "--no-object-names",
-                "--no-walk",
-                "--missing=print",
-                &name,
-            ],
-        )
+        .call(Attributes::Raw, git::MISSING)
+        .arg(&name)
         .bytes()
         .with_context(|| format!("verifying {}", commit.to_hex_with_len(12)))?;
     let missing: Vec<_> = listed

@@ -5,13 +5,16 @@ use gix::bstr::BStr;
 use gix::refs::transaction::PreviousValue;
 
 use super::list::Archive;
+use super::switch::{Switched, switch};
 use super::{Order, Snapshot};
 use crate::exit::Refusal;
 use crate::git::hardened::{Attributes, Hardened};
 use crate::git::{self, Worktree};
+use crate::journal::{self, Entry};
 
 /// Puts what `archive` changed against the commit that it was made on into the worktree: all of it, or what lies at or below `paths`
-/// (from the worktree's root). The user's index stays as it is. Returns the archive of what was there and the paths written.
+/// (from the worktree's root). The user's index stays as it is. Returns the archive of what was there and the paths written. The journal
+/// has it as under way until the caller clears it.
 pub(crate) fn into_worktree(
     git: &Hardened<'_>,
     archive: &Archive,
@@ -39,6 +42,12 @@ pub(crate) fn into_worktree(
         )
         .into());
     }
+    let entry = Entry::Restore {
+        run: run.to_owned(),
+        archive: archive.id.clone(),
+        paths: paths.to_vec(),
+    };
+    journal::write(git.worktree(), &entry)?;
     let why = format!("before restoring {}", archive.id);
     for attempt in 1.. {
         let now = super::take(
@@ -49,7 +58,12 @@ pub(crate) fn into_worktree(
                 rules_of: Some(archive.tree),
                 also: &[],
             },
-        )?;
+        );
+        if now.is_err() && attempt == 1 {
+            // Nothing was changed yet: there is nothing to finish.
+            journal::clear(git.worktree())?;
+        }
+        let now = now?;
         let mut editor = repo.edit_tree(now.tree)?;
         let from = repo.find_tree(archive.tree)?;
         for path in &wanted {
@@ -61,18 +75,13 @@ pub(crate) fn into_worktree(
             };
         }
         let to = editor.write()?.detach();
-        let out = git
-            .call(Attributes::Raw, ["read-tree", "-m", "-u"])
-            .args([now.tree.to_string(), to.to_string()])
-            .output()?;
-        if out.code == Some(0) {
-            return Ok((now, wanted));
-        }
+        let reason = match switch(git, Attributes::Raw, now.tree, to, &now)? {
+            Switched::Done => return Ok((now, wanted)),
+            Switched::Moved(reason) => reason,
+        };
         if attempt >= 3 {
-            bail!(
-                "files keep changing while they are restored: {}",
-                out.reason()
-            );
+            journal::clear(git.worktree())?;
+            bail!("files keep changing while they are restored: {reason}");
         }
     }
     unreachable!("the loop returns or fails")

@@ -41,7 +41,7 @@ pub(crate) fn watch(worktree: &Worktree) -> Result<Watch> {
 fn lock_file(worktree: &Worktree) -> Result<File> {
     let folder = worktree.common_dir().join("arkaint");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let path = folder.join("retention.lock");
+    let path = folder.join("retention");
     OpenOptions::new()
         .read(true)
         .write(true)

@@ -4,23 +4,37 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use gix::refs::transaction::PreviousValue;
 
+use super::switch::{Switched, switch};
 use super::{Order, Snapshot, ignored::Rules};
 use crate::exit::{Exit, Refusal};
 use crate::git::hardened::{Attributes, Hardened};
 use crate::git::{self, Oid, state};
-use crate::journal::Target;
+use crate::journal::{self, Entry, Target};
 
 /// Longer than one tick of any kernel's file clock.
 const TICK: Duration = Duration::from_millis(12);
 
 /// How often a file that changes under our hands is archived again before giving up.
 const TRIES: u32 = 3;
+
+/// Where a rollback goes, and what it leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way<'a> {
+    pub target: &'a Target,
+    /// Full name of the ref that moves.
+    pub branch: &'a str,
+    /// Nested repositories that were there before the run; others move to a kept folder. `None` = leave all.
+    pub nested_before: Option<&'a [Vec<u8>]>,
+    /// The archive that a try made which was cut off: it, and not what that try left, is the work.
+    pub archive: Option<&'a str>,
+}
 
 /// What a rollback did.
 #[derive(Debug)]
@@ -34,19 +48,14 @@ pub(crate) struct Report {
     pub differs: Vec<String>,
 }
 
-/// Archives what is there, then makes worktree, index and `branch` (full ref name) what `target` says.
-/// `nested_before`: nested repositories that were there before the run; others move to a kept folder. `None` = leave all.
+/// Archives what is there, then makes worktree, index and branch what `way` says. The journal has it from before the first step on; the
+/// caller clears it when the ledger has it too.
 ///
 /// # Errors
 /// When the archive cannot be made or verified, or the target's objects are not whole: then nothing was rolled back.
-pub(crate) fn roll_back(
-    git: &Hardened<'_>,
-    order: Order<'_>,
-    target: &Target,
-    branch: &str,
-    nested_before: Option<&[Vec<u8>]>,
-) -> Result<Report> {
+pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> Result<Report> {
     let worktree = git.worktree();
+    let Way { target, branch, .. } = way;
     let attributes = if target.raw {
         Attributes::Raw
     } else {
@@ -59,6 +68,18 @@ pub(crate) fn roll_back(
             "git fsck --full, then fetch the missing objects from a clone",
         )
     })?;
+    let note = |archive: Option<&str>| {
+        let entry = Entry::Rollback {
+            run: order.run.to_owned(),
+            branch: branch.to_owned(),
+            why: order.why.to_owned(),
+            target: target.clone(),
+            nested: way.nested_before.map(<[Vec<u8>]>::to_vec),
+            archive: archive.map(ToOwned::to_owned),
+        };
+        journal::write(worktree, &entry)
+    };
+    note(way.archive)?;
     let mut moved = Vec::new();
     for attempt in 1.. {
         let archive = super::take(
@@ -67,26 +88,32 @@ pub(crate) fn roll_back(
                 rules_of: Some(target.tree),
                 ..order
             },
-        )?;
-        if let Some(before) = nested_before {
+        );
+        // Nothing was changed yet: there is nothing to finish.
+        let archive = match archive {
+            Err(error) if attempt == 1 && way.archive.is_none() => {
+                journal::clear(worktree)?;
+                return Err(error);
+            }
+            archive => archive?,
+        };
+        if way.archive.is_none() {
+            note(Some(&archive.id))?;
+        }
+        if let Some(before) = way.nested_before {
             for nested in archive.nested.iter().filter(|n| !before.contains(n)) {
                 moved.push(keep_aside(git, order.run, nested)?);
             }
         }
         let stay = ignored_by_target(git, target.tree, archive.tree)?;
         let from = without(git, archive.tree, &stay)?;
-        let names = [from.to_string(), target.tree.to_string()];
-        let switch = || {
-            git.call(attributes, ["read-tree", "-m", "-u"])
-                .args(&names)
-                .output()
-        };
-        let mut out = switch()?;
-        if out.code != Some(0) && !target.raw {
+        let switch = || switch(git, attributes, from, target.tree, &archive);
+        let mut switched = switch()?;
+        if matches!(switched, Switched::Moved(_)) && !target.raw {
             settle_index(git)?;
-            out = switch()?;
+            switched = switch()?;
         }
-        if out.code == Some(0) {
+        let Switched::Moved(reason) = switched else {
             if !stay.is_empty() {
                 let mut list = stay.join(&0);
                 list.push(0);
@@ -117,11 +144,12 @@ pub(crate) fn roll_back(
                 moved,
                 differs,
             });
-        }
+        };
         if attempt >= TRIES {
+            // The last step that was not made changed nothing.
+            journal::clear(worktree)?;
             bail!(
-                "files keep changing while they are rolled back ({}); all of them are in archive {}",
-                out.reason(),
+                "files keep changing while they are rolled back ({reason}); all of them are in archive {}",
                 archive.id
             );
         }
@@ -218,17 +246,44 @@ pub(crate) fn install_index(worktree: &git::Worktree, from: &Path) -> Result<()>
     if fs::read(&index).is_ok_and(|now| now == bytes) {
         return Ok(());
     }
+    remove_own_index_lock(worktree)?;
+    let fresh = fresh_index(worktree);
     let lock = worktree.git_dir().join("index.lock");
-    let mut file = git::lock_file(&lock)?;
-    let written = file
-        .write_all(&bytes)
-        // As old as it was: see `state::copy_index`.
-        .and_then(|()| file.set_modified(dated?))
-        .and_then(|()| fs::rename(&lock, &index));
-    if written.is_err() {
-        let _ = fs::remove_file(&lock);
+    File::create(&fresh)
+        .and_then(|mut file| {
+            file.write_all(&bytes)?;
+            // As old as it was: see `state::copy_index`.
+            file.set_modified(dated?)?;
+            file.sync_all()
+        })
+        .context("writing the index")?;
+    // The lock is a second name of a file of ours: whoever finds it after a crash can tell whose it is.
+    let placed = git::lock_by_link(&fresh, &lock)
+        .and_then(|()| fs::rename(&lock, &index).context("placing the index"));
+    if placed.is_err() {
+        let _ = remove_own_index_lock(worktree);
     }
-    written.context("writing the index")
+    placed?;
+    state::remove(&fresh)
+}
+
+/// Removes the lock of the user's index that a killed [`install_index`] left: it is the same file as [`fresh_index`].
+pub(crate) fn remove_own_index_lock(worktree: &git::Worktree) -> Result<()> {
+    let (fresh, lock) = (fresh_index(worktree), worktree.git_dir().join("index.lock"));
+    let id = |path: &Path| {
+        path.symlink_metadata()
+            .map(|meta| (meta.dev(), meta.ino()))
+            .ok()
+    };
+    if id(&fresh).is_some() && id(&fresh) == id(&lock) {
+        state::remove(&lock)?;
+    }
+    state::remove(&fresh)
+}
+
+/// What is to become the user's index; only the holder of the worktree's lock writes it.
+fn fresh_index(worktree: &git::Worktree) -> PathBuf {
+    worktree.state_dir().join("index.fresh")
 }
 
 /// Removes untracked folders that hold nothing at all, as `git clean -d` would.

@@ -84,7 +84,7 @@ fn freeze(
     }
     let (start, config) = at_base(worktree, &branch, base)?;
     let _lock = Lock::take(worktree)?;
-    let replaces = match contract::standing(&notes::all(worktree)?, &branch, task) {
+    let replaces = match contract::standing(&notes::deciding(worktree)?, &branch, task) {
         Standing::Open(old) => Some(old.str("digest").to_owned()),
         Standing::Closed { .. } | Standing::Without => None,
     };
@@ -170,7 +170,7 @@ fn at_base(worktree: &Worktree, branch: &str, given: Option<&str>) -> Result<(Oi
 }
 
 fn show(worktree: &Worktree, digest: Option<&str>, ui: &Ui) -> Result<Exit> {
-    let records = notes::all(worktree)?;
+    let records = notes::deciding(worktree)?;
     let branch = worktree.branch()?;
     let (frozen, closed) = match (digest, &branch) {
         (Some(digits), _) => {
@@ -421,7 +421,7 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
     let mut branches = names
         .iter()
         .filter_map(|name| name.strip_prefix("refs/heads/"));
-    let records = notes::all(worktree)?;
+    let records = notes::deciding(worktree)?;
     let frozen = branches.find_map(|branch| {
         contract::open(worktree, &records, branch, None)
             .ok()
@@ -450,7 +450,7 @@ fn approve(worktree: &Worktree, digits: &str, by: &str, ui: &Ui) -> Result<Exit>
 /// The open contract of this branch.
 fn needed(worktree: &Worktree) -> Result<Frozen> {
     let branch = here(worktree)?;
-    contract::open(worktree, &notes::all(worktree)?, &branch, None)
+    contract::open(worktree, &notes::deciding(worktree)?, &branch, None)
         .map_err(held)?
         .ok_or_else(|| {
             Refusal::new(

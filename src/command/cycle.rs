@@ -116,7 +116,12 @@ fn dry_run(pass: &Pass, args: &Cycle, task: &str, ui: &Ui) -> Result<Exit> {
     let packet = packing::build(pass, task, None, None, asked)?;
     let limits = run::limits(pass);
     let day = spending::today(&pass.worktree)?;
-    let launched = launch::argv(&config.agent);
+    let launched = launch::argv(
+        &config.agent,
+        config
+            .agent
+            .sandbox(pass.worktree.root(), pass.worktree.common_dir()),
+    );
     let checked_by = match &config.checkpoint.test {
         TestCommand::Unset => "not set".to_owned(),
         TestCommand::Declared => "none (test = false)".to_owned(),

@@ -30,7 +30,7 @@ pub(super) fn run(worktree: &Worktree, args: &Deliver, ui: &Ui) -> Result<Exit> 
     } else {
         Some(Lock::take(worktree)?)
     };
-    let ledger = notes::all(worktree)?;
+    let ledger = notes::deciding(worktree)?;
     if args.all {
         return all(worktree, &ledger, args, ui);
     }

@@ -9,10 +9,12 @@ use serde_json::json;
 use crate::archive::list::{self, Archive};
 use crate::archive::restore;
 use crate::cli::{Discarded, DiscardedVerb, Global};
+use crate::cycle::recovery;
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Ask, Branch};
 use crate::git::Worktree;
 use crate::git::hardened::Hardened;
+use crate::journal;
 use crate::ledger::record;
 use crate::text;
 use crate::ui::{Tone, Ui};
@@ -159,6 +161,7 @@ fn into_worktree(global: &Global, id: &str, paths: &[PathBuf], ui: &Ui) -> Resul
         branch: Branch::Isolated,
         agent: false,
     })?;
+    recovery::settle(&pass, ui)?;
     let archive = list::find(&pass.worktree, id)?;
     let start = match &global.dir {
         Some(dir) => dir.canonicalize().context("resolving -C")?,
@@ -171,6 +174,7 @@ fn into_worktree(global: &Global, id: &str, paths: &[PathBuf], ui: &Ui) -> Resul
     let git = Hardened::prepare(&pass.worktree)?;
     git.seed_index()?;
     let (before, written) = restore::into_worktree(&git, &archive, &wanted, &record::fresh_id())?;
+    journal::clear(&pass.worktree)?;
     ui.say(
         Tone::Good,
         format!(

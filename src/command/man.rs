@@ -203,6 +203,7 @@ fn written(name: &str) -> (&'static str, &'static str) {
         "git-arkaint-decay" => include_str!("man/decay.roff"),
         "git-arkaint-explain" => include_str!("man/explain.roff"),
         "git-arkaint-discarded" => include_str!("man/discarded.roff"),
+        "git-arkaint-doctor" => include_str!("man/doctor.roff"),
         "git-arkaint-hooks" => include_str!("man/hooks.roff"),
         "git-arkaint-completions" => include_str!("man/completions.roff"),
         "git-arkaint-man" => include_str!("man/man.roff"),

@@ -12,6 +12,7 @@ mod deliver;
 mod demo;
 mod discarded;
 mod dispatch;
+mod doctor;
 mod explain;
 mod explain_drift;
 mod explain_run;
@@ -86,6 +87,7 @@ fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
         Verb::Explain(args) if args.drift => explain_drift::run(&here()?, args.rev.as_deref(), ui),
         Verb::Explain(args) => explain_run::run(global, args, ui),
         Verb::Discarded(args) => discarded::run(global, args, ui),
+        Verb::Doctor(_) => Ok(doctor::run(global, ui)),
         Verb::Hooks(args) => hooks::run(global, args, ui),
         Verb::Hook(args) => hook::run(args, ui),
         Verb::Completions(args) => Ok(completions::run(args, ui)),

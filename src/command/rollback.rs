@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use crate::archive::Order;
-use crate::archive::rollback;
+use crate::archive::rollback::{self, Way};
 use crate::cli::Global;
 use crate::config::TestCommand;
 use crate::cycle::{open, proof, recovery, rolled_back};
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Ask, Branch, Pass};
 use crate::git::hardened::Hardened;
-use crate::journal::{self, Entry, Target};
+use crate::journal::{self, Target};
 use crate::ledger::{Kind, Record, notes, record, walk};
 use crate::ui::{Tone, Ui};
 
@@ -39,22 +39,19 @@ pub(super) fn run(global: &Global, ui: &Ui) -> Result<Exit> {
         }
     };
     let why = "rollback by the operator";
-    journal::write(
-        &pass.worktree,
-        &Entry::Rollback {
-            run: id.clone(),
-            branch: pass.branch_ref(),
-            why: why.to_owned(),
-            target: target.clone(),
-        },
-    )?;
     let order = Order {
         run: &id,
         why,
         rules_of: None,
         also: &[],
     };
-    let report = rollback::roll_back(&git, order, &target, &pass.branch_ref(), nested.as_deref())?;
+    let way = Way {
+        target: &target,
+        branch: &pass.branch_ref(),
+        nested_before: nested.as_deref(),
+        archive: None,
+    };
+    let report = rollback::roll_back(&git, order, way)?;
     let fields = rolled_back::record_fields(&report, &target, why, &pass.branch);
     notes::append(
         &pass.worktree,

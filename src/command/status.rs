@@ -49,7 +49,7 @@ fn facts(worktree: &Worktree) -> Result<Value> {
         .next();
     let open = open::load(worktree);
     let day = spending::today(worktree)?;
-    let ledger = notes::all(worktree)?;
+    let ledger = notes::deciding(worktree)?;
     let archives = list::all(worktree)?;
     Ok(json!({
         "v": 1,

@@ -83,14 +83,7 @@ fn remote(worktree: &Worktree, given: Option<&str>) -> Result<String> {
 
 /// A forced refspec for notes throws away what was not pushed yet, at every `git fetch`.
 fn warn_of_wiping(worktree: &Worktree, remote: &str, ui: &Ui) -> Result<()> {
-    let key = format!("remote.{remote}.fetch");
-    let forced = worktree
-        .settings("remote")?
-        .into_iter()
-        .find(|(name, value)| {
-            *name == key && value.starts_with("+refs/notes/") && value.contains(":refs/notes/")
-        });
-    if let Some((key, value)) = forced {
+    for (key, value) in sync::wiping(worktree, Some(remote))? {
         ui.warn(format!(
             "{key} = {value}: every git fetch throws away records that were not pushed; git config --unset-all --fixed-value {key} '{value}'"
         ));

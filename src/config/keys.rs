@@ -233,7 +233,7 @@ pub(super) static TABLES: &[Table] = &[
                 "wrapper",
                 Kind::Words,
                 Is("[]"),
-                "A sandbox: words put before the agent's command and the tests' (bwrap ..., docker run ...).",
+                "A sandbox: words put before the agent's command and the tests'; {worktree} and {git} are filled in.",
                 |c, _| &mut c.agent.wrapper,
             ),
             key(

@@ -62,6 +62,7 @@ pub(crate) fn man_page() -> String {
         ))]);
     }
     examples(&mut page);
+    sandboxes(&mut page);
     page.control("SH", ["SEE ALSO"]);
     page.text([
         bold("git-arkaint"),
@@ -132,11 +133,42 @@ fn entry(page: &mut Roff, key: &Key) {
 
 fn examples(page: &mut Roff) {
     page.control("SH", ["EXAMPLE"]);
+    example(page, EXAMPLE);
+}
+
+fn example(page: &mut Roff, text: &str) {
     page.control("EX", []);
-    for line in EXAMPLE.lines() {
+    for line in text.lines() {
         page.text([roman(line)]);
     }
     page.control("EE", []);
+}
+
+fn sandboxes(page: &mut Roff) {
+    page.control("SH", ["SANDBOXES"]);
+    paragraph(
+        page,
+        "Without a sandbox the agent may do whatever you may: what it must not do is found afterwards, put back and named. agent.wrapper puts \
+         one around the agent, the tests, the spec check and the commands that deliver runs; not around dispatch.setup, which installs what \
+         they need, and not around the agent when it is asked for its version. In its words {worktree} is the root of the worktree that they run \
+         in, and {git} the git directory that all worktrees of the repository share. git arkaint doctor tries it.",
+    );
+    paragraph(
+        page,
+        "With bubblewrap (a package of this name; it needs user namespaces), everything as it is but for git: the agent and the tests \
+         cannot commit, move a ref, plant a hook or change a setting, and nothing outlives them. Arkaint, outside, makes the commits:",
+    );
+    example(page, include_str!("bubblewrap-git.toml"));
+    paragraph(
+        page,
+        "Nothing but the worktree can be written, and /tmp is empty. An agent and tests that keep something elsewhere (~/.local/share/goose, \
+         ~/.cargo, a cache) need a \"--bind\", \"FOLDER\", \"FOLDER\" for each before \"{worktree}\":",
+    );
+    example(page, include_str!("bubblewrap-all.toml"));
+    paragraph(
+        page,
+        "Both leave the network open: the agent asks its model through it.",
+    );
 }
 
 const EXAMPLE: &str = r#"[checkpoint]
@@ -145,7 +177,6 @@ timeout = "20m"
 
 [agent]
 provider = "anthropic"
-wrapper = ["bwrap", "--dev-bind", "/", "/", "--unshare-pid"]
 
 [profile.docs]
 preload = ["docs/style.md"]

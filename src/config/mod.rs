@@ -27,7 +27,7 @@ mod value;
 pub(crate) mod protected;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use choice::Choice;
@@ -201,11 +201,26 @@ pub(crate) struct Agent {
     pub args: Vec<String>,
     /// `NAME` passes a variable that would be withheld, `!NAME` withholds one, `NAME=value` sets one.
     pub env: Vec<String>,
-    /// argv put before the agent's and the tests' argv.
+    /// argv put before the agent's and the tests' argv, as [`Agent::sandbox`] fills it in.
     pub wrapper: Vec<String>,
     pub timeout: Duration,
     pub idle_timeout: Duration,
     pub max_turns: u32,
+}
+
+impl Agent {
+    /// [`sandbox`] of its wrapper.
+    pub(crate) fn sandbox(&self, worktree: &Path, git: &Path) -> Vec<String> {
+        sandbox(&self.wrapper, worktree, git)
+    }
+}
+
+/// `wrapper` for what runs in `worktree`. Its words `{worktree}` and `{git}` stand for the root, and for the git directory that all worktrees
+/// of the repository share.
+pub(crate) fn sandbox(wrapper: &[String], worktree: &Path, git: &Path) -> Vec<String> {
+    let (worktree, git) = (worktree.to_string_lossy(), git.to_string_lossy());
+    let filled = |word: &String| word.replace("{worktree}", &worktree).replace("{git}", &git);
+    wrapper.iter().map(filled).collect()
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,7 +9,8 @@ use super::machine::{Limits, Progress};
 use super::open::{self, Open};
 use super::{recovery, scratch, spending};
 use crate::agent::Outcome;
-use crate::archive::{self, Order, retention, rollback};
+use crate::archive::rollback::{self, Way};
+use crate::archive::{Order, retention};
 use crate::exit::Exit;
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
@@ -110,20 +111,19 @@ pub(super) fn restore_launch(
         index: None,
     };
     let why = "a rule was broken: the launch state is put back";
-    let entry = journal::Entry::Rollback {
-        run: launched.run.clone(),
-        branch: pass.branch_ref(),
-        why: why.to_owned(),
-        target: target.clone(),
-    };
-    journal::write(&pass.worktree, &entry)?;
     let order = Order {
         run: &launched.run,
         why,
         rules_of: None,
         also: &[],
     };
-    let report = archive::rollback::roll_back(&git, order, &target, &pass.branch_ref(), nested)?;
+    let way = Way {
+        target: &target,
+        branch: &pass.branch_ref(),
+        nested_before: nested,
+        archive: None,
+    };
+    let report = rollback::roll_back(&git, order, way)?;
     journal::clear(&pass.worktree)?;
     Ok(report)
 }

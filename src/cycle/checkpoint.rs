@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::{Context, Result};
 
 use super::checks::{self, Care, Verdict};
-use super::signals;
+use super::{recovery, signals};
 use crate::config::{self, Config};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
@@ -15,7 +15,7 @@ use crate::git::{Content, Oid, Worktree};
 use crate::guard;
 use crate::journal::{self, Entry};
 use crate::ledger::{Checkpoint, Kind, Record, Status, checkpoint, message, notes, record, walk};
-use crate::process::{self, How};
+use crate::process::{self, How, Identity};
 use crate::secret::{self, paths::Sensitive};
 use crate::text;
 use crate::ui::{Tone, Ui};
@@ -228,15 +228,16 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
     };
     let mut tree = tree;
     let mut fields = fields;
-    journal::write(
-        &pass.worktree,
-        &Entry::Commit {
-            branch: pass.branch_ref(),
-            before,
-            tree,
-        },
-    )?;
-    let outcome = run_commit(pass, &message::render(&fields), false).and_then(|()| {
+    let entry = |tree: Oid, child: Option<&Identity>| Entry::Commit {
+        branch: pass.branch_ref(),
+        before,
+        tree,
+        child: child.cloned(),
+    };
+    let note = |tree: Oid| {
+        move |child: Option<&Identity>| journal::write(&pass.worktree, &entry(tree, child))
+    };
+    let outcome = run_commit(pass, &message::render(&fields), false, &note(tree)).and_then(|()| {
         let mut commit = head(pass)?;
         let made = pass.worktree.tree_of(commit)?;
         if made != tree {
@@ -246,7 +247,7 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
             accept(&again, ui)?;
             tree = made;
             fields.state_hash = checkpoint::state_hash(tree, previous_state);
-            run_commit(pass, &message::render(&fields), true)?;
+            run_commit(pass, &message::render(&fields), true, &note(tree))?;
             commit = head(pass)?;
         }
         let written = checkpoint::read(&pass.worktree, commit)?.filter(|c| c.fault.is_none() && c.tree == tree);
@@ -269,6 +270,8 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
             Ok(Made::New(made))
         }
         Err(error) => {
+            // A git that was killed (no memory, a deadline) takes none of its locks with it.
+            recovery::remove_commit_locks(pass, &pass.branch_ref())?;
             undo(pass, before)?;
             journal::clear(&pass.worktree)?;
             let _ = std::fs::remove_file(checks::index(pass));
@@ -278,7 +281,14 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
 }
 
 /// `git commit` on the private index, with a deadline: a pinentry prompt must not hang the night.
-fn run_commit(pass: &Pass, message: &str, amend: bool) -> Result<()> {
+/// `note` is told before it starts, and again as which process.
+fn run_commit(
+    pass: &Pass,
+    message: &str,
+    amend: bool,
+    note: &dyn Fn(Option<&Identity>) -> Result<()>,
+) -> Result<()> {
+    note(None)?;
     let mut call = pass
         .worktree
         .git()
@@ -302,17 +312,22 @@ fn run_commit(pass: &Pass, message: &str, amend: bool) -> Result<()> {
     let spec = process::Spec {
         wall: Some(config::COMMIT_TIMEOUT),
         stdin: process::Stdin::Bytes(stdin),
+        streams: process::Streams::Merged,
         ..process::Spec::new(argv, dir, env)
     };
-    let done = process::capture(spec, None)?;
-    let said = done.output.trim();
-    let words = text::tail_on_line(said, 2000)
+    let mut said = process::HeadTail::new();
+    let end = process::run(spec, &mut |child| note(Some(child)), &mut |chunk| {
+        said.push(chunk.bytes());
+        process::Verdict::Go
+    })?;
+    let said = said.text();
+    let words = text::tail_on_line(said.trim(), 2000)
         .lines()
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .collect::<Vec<_>>()
         .join("; ");
-    let (cause, hint) = match done.end.how {
+    let (cause, hint) = match end.how {
         How::Exited(0) => return Ok(()),
         How::Wall => (
             format!(

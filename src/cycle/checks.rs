@@ -9,6 +9,7 @@ use crate::config::{CommandLine, TestCommand};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::{Content, Oid, state};
+use crate::journal;
 use crate::judge::check::{self, Check, CheckKind, CheckRun};
 use crate::judge::{Signature, signature};
 use crate::text;
@@ -120,7 +121,9 @@ pub(crate) struct Care {
 
 /// The private index in which a checkpoint is staged.
 pub(crate) fn index(pass: &Pass) -> PathBuf {
-    pass.worktree.state_dir().join("checkpoint.index")
+    // One for each process: a git that outlived a killed one may still write into the other.
+    let name = format!("checkpoint.{}.index", std::process::id());
+    pass.worktree.state_dir().join(name)
 }
 
 /// Starts [`index`] from the user's own index.
@@ -247,12 +250,18 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
         command,
         dir: pass.worktree.root(),
         env_extra: &[],
-        wrapper: &pass.config.agent.wrapper,
+        wrapper: &pass
+            .config
+            .agent
+            .sandbox(pass.worktree.root(), pass.worktree.common_dir()),
         timeout: pass.config.checkpoint.timeout,
         log: Some(Path::new(&log)),
         echo: ui.is_talkative().then_some(ui),
     };
-    let run = check::run_check(&order, &mut |_| Ok(()))?;
+    let worktree = &pass.worktree;
+    let run = check::run_check(&order, &mut |child| journal::check_started(worktree, child));
+    journal::check_over(worktree)?;
+    let run = run?;
     if let Some(signal) = run.interrupted {
         return Err(Refusal::with_exit(
             Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),
@@ -271,8 +280,8 @@ fn one(pass: &Pass, kind: CheckKind, command: &CommandLine, ui: &Ui) -> Result<O
     ));
     if run.swept > 0 {
         ui.detail(format!(
-            "{} processes that they left behind were ended",
-            run.swept
+            "ended {} that they left behind",
+            text::counted(run.swept, "process")
         ));
     }
     if let Some(nothing) = run.ran_nothing

@@ -14,6 +14,7 @@ use crate::evidence::assess::Verdict;
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
+use crate::journal;
 use crate::ledger::{Kind, Record, notes};
 use crate::ui::{Tone, Ui};
 
@@ -165,6 +166,7 @@ pub(super) fn summed(pass: &Pass, open: &Open, launched: &Launched, ui: &Ui) -> 
         open.on,
         &[Record::new(Kind::Rollback, fields)],
     )?;
+    journal::clear(&pass.worktree)?;
     finish(pass, &launched.run)?;
     let line = format!(
         "attempts spent after {}: the worktree is at the last stable state",

@@ -103,7 +103,10 @@ pub(super) fn judge(
     if ran.swept > 0 {
         ui.say(
             Tone::Dim,
-            format!("{} processes that it left behind were ended", ran.swept),
+            format!(
+                "ended {} that it left behind",
+                text::counted(ran.swept, "process")
+            ),
         );
     }
     if ran.left > 0 {

@@ -17,7 +17,7 @@ use crate::git::{Oid, Worktree};
 use crate::guard::{self, Broken, Noted};
 use crate::journal::{self, Entry};
 use crate::judge::ToolReport;
-use crate::ledger::record;
+use crate::ledger::{cache, record};
 use crate::packet::Instruction;
 use crate::ui::{Tone, Ui};
 
@@ -90,12 +90,20 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
             pass.profile
         ),
     );
-    let (ran, report, tokens) = launch_agent(pass, &run, &folder, &piped)?;
+    let (ran, report) = launch_agent(pass, &run, &folder, &piped)?;
     git_directory_is_there(worktree)?;
     scratch::latest(worktree, &folder, "run.log")?;
 
-    let after = after(pass, &git, &noted, &before, &run, ui)?;
+    // The vocabulary takes more memory than all else: it is built when no stream passes any more, beside git's work.
+    let (after, tokens) = std::thread::scope(|scope| {
+        let counting = scope.spawn(|| crate::tokens::count(&piped));
+        let after = after(pass, &git, &noted, &before, &run, ui);
+        (after, counting.join().unwrap_or(0))
+    });
+    let after = after?;
     drop(watch);
+    // The agent could have written it.
+    cache::forget(worktree)?;
     journal::clear(worktree)?;
     judging::judge(
         pass,
@@ -147,13 +155,13 @@ fn git_directory_is_there(worktree: &Worktree) -> Result<()> {
     .into())
 }
 
-/// Runs the agent, the packet's tokens being counted beside it.
+/// Runs the agent.
 fn launch_agent(
     pass: &Pass,
     run: &str,
     folder: &std::path::Path,
     piped: &str,
-) -> Result<(AgentRun, ToolReport, usize)> {
+) -> Result<(AgentRun, ToolReport)> {
     let worktree = &pass.worktree;
     let budget = &pass.config.budget;
     let day = spending::today(worktree)?;
@@ -170,30 +178,30 @@ fn launch_agent(
         branch: &pass.branch,
         agent: &pass.config.agent,
         dir: worktree.root(),
+        sandbox: &pass
+            .config
+            .agent
+            .sandbox(worktree.root(), worktree.common_dir()),
         log: scratch::private(&folder.join("run.log"))?,
         packet: piped,
         caps,
         prices: &pass.config.prices,
     };
     let mut report = ToolReport::default();
-    let (ran, tokens) = std::thread::scope(|scope| {
-        let counting = scope.spawn(|| crate::tokens::count(piped));
-        let ran = launch::run(
-            order,
-            &mut |child| {
-                journal::write(
-                    worktree,
-                    &Entry::Launch {
-                        run: run.to_owned(),
-                        child: child.clone(),
-                    },
-                )
-            },
-            &mut |used| report.observe(&used),
-        );
-        (ran, counting.join().unwrap_or(0))
-    });
-    Ok((ran?, report, tokens))
+    let ran = launch::run(
+        order,
+        &mut |child| {
+            journal::write(
+                worktree,
+                &Entry::Launch {
+                    run: run.to_owned(),
+                    child: child.clone(),
+                },
+            )
+        },
+        &mut |used| report.observe(&used),
+    )?;
+    Ok((ran, report))
 }
 
 fn tighter_tokens(run: u64, day: u64) -> (u64, &'static str) {

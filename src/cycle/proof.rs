@@ -95,11 +95,11 @@ pub(crate) fn asked_on(
     Ok(Some((proof, standing)))
 }
 
-/// The whole ledger where something may be asked, else nothing: a contract is a blob of it, a dispatch works in a linked worktree.
+/// What a decision may rest on where something may be asked, else nothing: a contract is a blob of it, a dispatch works in a linked worktree.
 fn ledger(worktree: &Worktree, config: &Config) -> Result<Vec<(Oid, Record)>> {
     let linked = worktree.git_dir() != worktree.common_dir();
     if linked || !config.dod.is_empty() || notes::holds_blobs(worktree)? {
-        notes::all(worktree)
+        notes::deciding(worktree)
     } else {
         Ok(Vec::new())
     }
@@ -200,7 +200,7 @@ impl Proof {
         tree: Oid,
         green: bool,
     ) -> Result<Standing> {
-        let records = notes::all(worktree)?;
+        let records = notes::deciding(worktree)?;
         standing::of(&self.subject(worktree, config, &records, None, tree, green))
     }
 

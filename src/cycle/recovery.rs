@@ -1,138 +1,102 @@
 //! After a crash: what the journal says was under way is ended, finished or undone before anything else, and said. Run it again and it
-//! finds nothing to do.
+//! finds nothing to do. The caller holds the worktree's lock, which a hardened git that outlived us would hold too.
+
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use serde_json::json;
 
-use crate::archive::{Order, rollback};
+use crate::archive::rollback::{self, Way};
+use crate::archive::{Order, list, restore};
+use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
-use crate::git::state;
-use crate::journal::{self, Entry};
-use crate::ledger::{Kind, Record, checkpoint, notes};
-use crate::process;
+use crate::git::{Oid, leftover, state};
+use crate::journal::{self, Entry, Target};
+use crate::ledger::{Kind, Record, cache, checkpoint, notes};
+use crate::process::{self, Identity};
+use crate::text;
 use crate::ui::{Tone, Ui};
+
+/// How long a git of the user's may take to be done before locks that a killed one left are looked at.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends, finishes or undoes what a killed command left half-done in this worktree.
 pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
     let worktree = &pass.worktree;
+    remove_private_leftovers(pass)?;
+    remove_old_locks(pass, ui)?;
+    if let Some(child) = journal::running_check(worktree) {
+        let ended = process::kill_tree(Some(&child), "check").context("ending a check")?;
+        if ended > 0 {
+            let processes = text::counted(ended, "process");
+            let what =
+                format!("a check of a command that was cut off still ran: {processes} ended");
+            ui.say(Tone::Warn, what);
+        }
+        journal::check_over(worktree)?;
+    }
     let Some(entry) = journal::read(worktree) else {
         return Ok(());
     };
     match entry {
-        Entry::Launch { run, child } => {
-            let alive = child.still_runs();
-            let ended = process::kill_tree(Some(&child), &run).context("ending what still runs")?;
-            let what = match (alive, ended) {
-                (_, 0) => String::new(),
-                (true, ended) => format!("; the agent still ran: {ended} processes were ended"),
-                (false, ended) => format!("; {ended} of its processes still ran: ended"),
-            };
-            ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
-            keep_what_is_there(pass, &run, ui)?;
-        }
+        Entry::Launch { run, child } => launch(pass, &run, &child, ui)?,
         Entry::Commit {
             branch,
             before,
             tree,
+            child,
         } => {
-            // The index follows the commit; a commit that was not made leaves everything as it was.
-            let now = worktree
-                .repo()?
-                .try_find_reference(&branch)?
-                .and_then(|r| r.target().try_id().map(ToOwned::to_owned));
-            if let Some(now) = now.filter(|now| *now != before) {
-                let made = checkpoint::read(worktree, now)?
-                    .filter(|c| c.fault.is_none() && c.tree == tree);
-                worktree
-                    .git()
-                    .call(["read-tree", &now.to_string()])
-                    .run()
-                    .context("bringing the index up to the checkpoint")?;
-                if let Some(made) = made.filter(|c| !c.proven) {
-                    let fields = serde_json::json!({
-                        "commit": made.commit.to_string(), "tree": made.tree.to_string(), "state": made.state_hash,
-                        "prev": made.prev.map(|p| p.to_string()), "branch": made.branch, "status": made.status.name(),
-                        "task": made.task, "message": made.message, "settled": true,
-                    });
-                    notes::append(
-                        worktree,
-                        made.commit,
-                        &[Record::new(Kind::Checkpoint, fields)],
-                    )?;
-                }
-                ui.say(
-                    Tone::Warn,
-                    format!(
-                        "a checkpoint was cut off after its commit {}: finished",
-                        now.to_hex_with_len(12)
-                    ),
-                );
-            } else {
-                ui.say(
-                    Tone::Warn,
-                    "a checkpoint was cut off before its commit: nothing was committed",
-                );
-            }
+            end_commit(pass, &branch, child.as_ref())?;
+            commit(pass, &branch, before, tree, ui)?;
         }
         Entry::Rollback {
             run,
             branch,
             why,
             target,
+            nested,
+            archive,
         } => {
-            let git = match Hardened::existing(worktree) {
-                Some(git) => git,
-                None => Hardened::prepare(worktree)?,
-            };
-            if !git.index().exists() {
-                git.seed_index()?;
-            }
             let order = Order {
                 run: &run,
                 why: &why,
                 rules_of: None,
                 also: &[],
             };
-            let report = rollback::roll_back(&git, order, &target, &branch, None)?;
-            let fields = serde_json::json!({
-                "why": why, "branch": pass.branch, "to": target.commit.to_string(), "archive": report.archive.id,
-                "archived": report.archive.commit.to_string(), "paths": report.changed, "differs": report.differs, "settled": true,
-            });
-            notes::append(
-                worktree,
-                target.commit,
-                &[Record::new(Kind::Rollback, fields)],
-            )?;
-            ui.say(
-                Tone::Warn,
-                format!(
-                    "a rollback was cut off: finished, archive {}",
-                    report.archive.id
-                ),
-            );
+            let way = Way {
+                target: &target,
+                branch: &branch,
+                nested_before: nested.as_deref(),
+                archive: archive.as_deref(),
+            };
+            roll_back(pass, order, way, ui)?;
         }
+        Entry::Restore {
+            run,
+            archive,
+            paths,
+        } => bring_back(pass, &run, &archive, &paths, ui)?,
     }
-    remove_stale_private_files(pass)?;
     journal::clear(worktree)
 }
 
-/// The work that a cut-off run left on disk goes into an archive; it stays on disk too.
-fn keep_what_is_there(pass: &Pass, run: &str, ui: &Ui) -> Result<()> {
-    let git = match Hardened::existing(&pass.worktree) {
-        Some(git) if git.index().exists() => git,
-        _ => {
-            let git = Hardened::prepare(&pass.worktree)?;
-            git.seed_index()?;
-            git
-        }
+fn launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
+    let alive = child.still_runs();
+    let of = |count| text::counted(count, "process");
+    let ended = process::kill_tree(Some(child), run).context("ending what still runs")?;
+    let what = match (alive, ended) {
+        (_, 0) => String::new(),
+        (true, ended) => format!("; the agent still ran: ended {}", of(ended)),
+        (false, ended) => format!("; ended {} of it that still ran", of(ended)),
     };
-    let rules_of = Some(pass.worktree.tree_of(pass.head)?);
+    ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
     let archive = crate::archive::take(
-        &git,
+        &private_git(pass)?,
         Order {
             run,
             why: "what a cut-off run left",
-            rules_of,
+            rules_of: Some(pass.worktree.tree_of(pass.head)?),
             also: &[],
         },
     )?;
@@ -140,19 +104,224 @@ fn keep_what_is_there(pass: &Pass, run: &str, ui: &Ui) -> Result<()> {
         Tone::Plain,
         format!("its work is on disk, and archived as {}", archive.id),
     );
+    // The agent could have written it.
+    cache::forget(&pass.worktree)
+}
+
+/// The commit is made or it is not: what still makes it is ended, and its locks are nobody's then.
+fn end_commit(pass: &Pass, branch: &str, child: Option<&Identity>) -> Result<()> {
+    if let Some(child) = child {
+        process::kill_tree(Some(child), "commit").context("ending a commit")?;
+    }
+    remove_commit_locks(pass, branch)
+}
+
+/// The locks that a `git commit` of ours on `branch` (full ref name) left, which has ended.
+pub(super) fn remove_commit_locks(pass: &Pass, branch: &str) -> Result<()> {
+    let worktree = &pass.worktree;
+    let locks = [
+        worktree.git_dir().join("HEAD.lock"),
+        worktree.git_dir().join("AUTO_MERGE.lock"),
+        worktree.common_dir().join(format!("{branch}.lock")),
+        worktree.common_dir().join("packed-refs.lock"),
+        // git would never again tidy up by itself.
+        worktree.common_dir().join("objects/maintenance.lock"),
+    ];
+    let there = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
+    let until = Instant::now() + PATIENCE;
+    while let Some(lock) = there() {
+        if !leftover::git_is_at_work(worktree) && leftover::is_closed(lock) {
+            state::remove(lock)?;
+        } else if Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        } else {
+            return Err(Refusal::with_exit(
+                Exit::Person,
+                format!(
+                    "{} was left by a checkpoint that was cut off, but a git runs in this repository",
+                    lock.display()
+                ),
+                "let it end, then try again",
+            )
+            .into());
+        }
+    }
     Ok(())
 }
 
-/// A git of ours that was killed leaves the lock of a private index behind; nobody else uses those.
-fn remove_stale_private_files(pass: &Pass) -> Result<()> {
-    let private = pass.worktree.state_dir();
-    for name in [
-        "checkpoint.index.lock",
-        "private/index.lock",
-        "private/index.compare",
-        "private/index.compare.lock",
+/// The index follows the commit; a commit that was not made leaves everything as it was, and one that does not hold is undone.
+fn commit(pass: &Pass, branch: &str, before: Oid, tree: Oid, ui: &Ui) -> Result<()> {
+    let worktree = &pass.worktree;
+    let repo = worktree.repo()?;
+    let now = repo
+        .try_find_reference(branch)?
+        .and_then(|r| r.target().try_id().map(ToOwned::to_owned));
+    let made = match now.filter(|now| *now != before) {
+        Some(now)
+            if repo
+                .find_commit(now)?
+                .parent_ids()
+                .next()
+                .is_some_and(|p| p == before) =>
+        {
+            checkpoint::read(worktree, now)?
+        }
+        _ => None,
+    };
+    let Some(made) = made else {
+        ui.say(
+            Tone::Warn,
+            "a checkpoint was cut off before its commit: nothing was committed",
+        );
+        return Ok(());
+    };
+    let name = made.commit.to_hex_with_len(12);
+    if made.fault.is_some() || made.tree != tree {
+        worktree
+            .git()
+            .call([
+                "update-ref",
+                "-m",
+                "arkaint: undo a checkpoint that does not hold",
+            ])
+            .args([branch, &before.to_string(), &made.commit.to_string()])
+            .run()
+            .context("undoing a commit")?;
+        let what = "a hook had changed its files, and they were not tested";
+        let what = format!("a checkpoint was cut off after its commit {name}: undone, {what}");
+        ui.say(Tone::Warn, what);
+        return Ok(());
+    }
+    let index = worktree.state_dir().join("settled.index");
+    worktree
+        .git()
+        .call(["read-tree", &made.commit.to_string()])
+        .env("GIT_INDEX_FILE", &index)
+        .run()
+        .context("bringing the index up to the checkpoint")?;
+    rollback::install_index(worktree, &index)?;
+    state::remove(&index)?;
+    if !made.proven {
+        let fields = json!({
+            "commit": made.commit.to_string(), "tree": made.tree.to_string(), "state": made.state_hash,
+            "prev": made.prev.map(|p| p.to_string()), "branch": made.branch, "status": made.status.name(),
+            "task": made.task, "message": made.message, "settled": true,
+        });
+        let record = Record::new(Kind::Checkpoint, fields);
+        notes::append(worktree, made.commit, &[record])?;
+    }
+    ui.say(
+        Tone::Warn,
+        format!("a checkpoint was cut off after its commit {name}: finished"),
+    );
+    Ok(())
+}
+
+fn roll_back(pass: &Pass, order: Order<'_>, way: Way<'_>, ui: &Ui) -> Result<()> {
+    let worktree = &pass.worktree;
+    let target: &Target = way.target;
+    let report = rollback::roll_back(&private_git(pass)?, order, way)?;
+    // The work is what the first try put away; what that try left half-done is in the other.
+    let first = match way.archive {
+        Some(id) => list::find(worktree, id)?,
+        None => list::find(worktree, &report.archive.id)?,
+    };
+    let mut fields = json!({
+        "why": order.why, "branch": pass.branch, "to": target.commit.to_string(), "archive": first.id,
+        "archived": first.commit.to_string(), "paths": report.changed, "differs": report.differs, "settled": true,
+    });
+    if report.archive.id != first.id {
+        fields["half_done"] = report.archive.id.as_str().into();
+    }
+    let record = Record::new(Kind::Rollback, fields);
+    notes::append(worktree, target.commit, &[record])?;
+    ui.say(
+        Tone::Warn,
+        format!(
+            "a rollback was cut off: finished; what was there is archived as {}",
+            first.id
+        ),
+    );
+    Ok(())
+}
+
+fn bring_back(pass: &Pass, run: &str, archive: &str, paths: &[Vec<u8>], ui: &Ui) -> Result<()> {
+    let archive = list::find(&pass.worktree, archive)?;
+    let (before, written) = restore::into_worktree(&private_git(pass)?, &archive, paths, run)?;
+    ui.say(
+        Tone::Warn,
+        format!(
+            "a restore of {} was cut off: finished, {}; what was there before is archived below {}",
+            archive.id,
+            text::counted(written.len(), "path"),
+            before
+                .id
+                .rsplit_once('/')
+                .map_or(&*before.id, |(run, _)| run)
+        ),
+    );
+    Ok(())
+}
+
+/// The private git directory as it was when the command was cut off, or a new one.
+fn private_git(pass: &Pass) -> Result<Hardened<'_>> {
+    if let Some(git) = Hardened::existing(&pass.worktree)
+        && git.index().exists()
+    {
+        return Ok(git);
+    }
+    let git = Hardened::prepare(&pass.worktree)?;
+    git.seed_index()?;
+    Ok(git)
+}
+
+/// What a killed command left of private indexes. A hardened git that goes on would hold our lock, and the indexes of checkpoints, in
+/// which the user's git works, have names of their own.
+fn remove_private_leftovers(pass: &Pass) -> Result<()> {
+    let folder = pass.worktree.state_dir();
+    let listed = |folder: &std::path::Path| {
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let named = |path: &std::path::Path, is: &dyn Fn(&str) -> bool| {
+        path.file_name().and_then(|n| n.to_str()).is_some_and(is)
+    };
+    for path in listed(&folder.join("private")) {
+        if named(&path, &|n| n.starts_with("index.")) {
+            state::remove(&path)?;
+        }
+    }
+    for path in listed(&folder) {
+        let is_index = |name: &str| {
+            let ours = ["checkpoint.", "settled.index", "config.before"];
+            ours.iter().any(|start| name.starts_with(start))
+        };
+        if named(&path, &is_index) {
+            state::remove(&path)?;
+        }
+    }
+    rollback::remove_own_index_lock(&pass.worktree)
+}
+
+/// Locks that would be in our way: what is older than ten minutes and open in no process is nobody's.
+fn remove_old_locks(pass: &Pass, ui: &Ui) -> Result<()> {
+    let (own, common) = (pass.worktree.git_dir(), pass.worktree.common_dir());
+    for lock in [
+        own.join("index.lock"),
+        own.join("HEAD.lock"),
+        common.join(format!("{}.lock", pass.branch_ref())),
+        common.join(format!("{}.lock", notes::REF)),
+        common.join("packed-refs.lock"),
     ] {
-        state::remove(&private.join(name))?;
+        if leftover::remove_old(&lock)? {
+            ui.say(
+                Tone::Warn,
+                format!(
+                    "{} was older than ten minutes and nobody's: removed",
+                    lock.display()
+                ),
+            );
+        }
     }
     Ok(())
 }

@@ -13,11 +13,12 @@ use super::open::{self, Open};
 use super::opening;
 use super::{projection, proof, recovery, rolled_back, signals, spending};
 use crate::agent::Outcome;
-use crate::archive::{Order, rollback};
+use crate::archive::Order;
+use crate::archive::rollback::{self, Way};
 use crate::exit::Exit;
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
-use crate::journal::{self, Entry};
+use crate::journal;
 use crate::ledger::{Kind, Record, notes};
 use crate::packet::Instruction;
 use crate::packet::instruction::{self, Tripped};
@@ -191,6 +192,7 @@ fn trip(
     ];
     records.extend(signals::records(&signs, &launched.run, open));
     notes::append(&pass.worktree, open.on, &records)?;
+    journal::clear(&pass.worktree)?;
     projection::append(&pass.worktree, &records)?;
     signals::say(&signs, ui);
     if launched.green.is_some() {
@@ -227,6 +229,7 @@ fn trip(
     )))
 }
 
+/// The journal keeps it as under way until the caller has appended its record.
 pub(super) fn roll_back(
     pass: &Pass,
     open: &Open,
@@ -235,27 +238,19 @@ pub(super) fn roll_back(
     ui: &Ui,
 ) -> Result<rollback::Report> {
     let git = Hardened::existing(&pass.worktree).context("the private git directory is gone")?;
-    let entry = Entry::Rollback {
-        run: launched.run.clone(),
-        branch: pass.branch_ref(),
-        why: why.to_owned(),
-        target: open.target.clone(),
-    };
-    journal::write(&pass.worktree, &entry)?;
     let order = Order {
         run: &launched.run,
         why,
         rules_of: None,
         also: &[],
     };
-    let report = rollback::roll_back(
-        &git,
-        order,
-        &open.target,
-        &pass.branch_ref(),
-        Some(&open.nested),
-    )?;
-    journal::clear(&pass.worktree)?;
+    let way = Way {
+        target: &open.target,
+        branch: &pass.branch_ref(),
+        nested_before: Some(&open.nested),
+        archive: None,
+    };
+    let report = rollback::roll_back(&git, order, way)?;
     rolled_back::say(&report, &open.target, ui);
     if let Some(kept) = proof::set_aside(&pass.worktree, &pass.config, &launched.run)? {
         ui.say(

@@ -64,7 +64,7 @@ pub(crate) struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// What is asked for; `records`: the whole ledger, oldest first.
+    /// What is asked for; `records`: [`crate::ledger::notes::deciding`].
     ///
     /// # Errors
     /// A [`Refusal`] when there is no such branch, no commit, no base, or nothing in common with it.

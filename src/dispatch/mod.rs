@@ -344,7 +344,7 @@ fn end_orphans(there: &Worktree, ui: &Ui) {
 
 /// SHA-256 of the plan that a person approved for the contract meanwhile.
 fn approved_plan(worktree: &Worktree, digest: &str) -> Option<String> {
-    let frozen = contract::load(worktree, &notes::all(worktree).ok()?, digest).ok()?;
+    let frozen = contract::load(worktree, &notes::deciding(worktree).ok()?, digest).ok()?;
     approval::of_plan(worktree, &frozen).ok().flatten()?.plan
 }
 

@@ -124,10 +124,10 @@ pub(crate) fn append(worktree: &Worktree, base: Oid, id: &str, fields: Value) ->
 
 /// All dispatches that the ledger knows, oldest first.
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Dispatch>> {
-    of(worktree, &notes::all(worktree)?)
+    of(worktree, &notes::deciding(worktree)?)
 }
 
-/// [`all`], where the whole ledger is read already.
+/// [`all`], where `notes::deciding` is read already.
 pub(crate) fn of(worktree: &Worktree, records: &[(Oid, Record)]) -> Result<Vec<Dispatch>> {
     let mut merged: BTreeMap<String, (Oid, String, Map<String, Value>)> = BTreeMap::new();
     for (on, record) in records {

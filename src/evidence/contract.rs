@@ -203,7 +203,7 @@ pub(crate) fn freeze(
     })
 }
 
-/// The contract called `digest`, read again and hashed again. `records`: the whole ledger, oldest first.
+/// The contract called `digest`, read again and hashed again. `records`: `notes::deciding`, oldest first.
 ///
 /// # Errors
 /// An [`Unproven`] when the ledger does not know it, its blob is not here, or what is there is not what was frozen.
@@ -278,7 +278,7 @@ pub(crate) enum Standing<'a> {
 
 /// The contract of `branch`: the newest that was frozen for it. It is open until another task begins on the branch. Its own task is the
 /// one that it was frozen with, else the first that a later run or checkpoint of the branch has; the task now is `task`, else that of the newest
-/// such record. `records`: the whole ledger, oldest first.
+/// such record. `records`: `notes::deciding`, oldest first.
 pub(crate) fn standing<'a>(
     records: &'a [(Oid, Record)],
     branch: &str,

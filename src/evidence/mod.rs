@@ -8,6 +8,8 @@ pub(crate) mod assess;
 pub(crate) mod contract;
 pub(crate) mod dod;
 pub(crate) mod freshness;
+#[cfg(test)]
+mod fuzz_tests;
 pub(crate) mod grade;
 pub(crate) mod item;
 mod json;

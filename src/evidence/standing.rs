@@ -43,7 +43,7 @@ pub(crate) struct Subject<'a> {
     pub config: &'a Config,
     /// A dispatch record asks for evidence.
     pub dispatched: bool,
-    /// The whole ledger, oldest first.
+    /// What a decision may rest on, oldest first.
     pub records: &'a [(Oid, Record)],
     /// The project's own checks were run by Arkaint on `tree`, and passed.
     pub green: bool,

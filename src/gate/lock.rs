@@ -2,16 +2,22 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
 use crate::exit::{Exit, Refusal};
-use crate::git::Worktree;
+use crate::git::{Worktree, heirloom};
+use crate::process::Identity;
+
+/// How long a git of a killed command may take to come to its end: it holds the lock that it inherited.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// This worktree's lock, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    _file: Arc<File>,
 }
 
 impl Lock {
@@ -30,21 +36,35 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("opening {}", path.display()))?;
-        match file.try_lock() {
+        let deadline = Instant::now() + PATIENCE;
+        let locked = loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock)
+                    if Instant::now() < deadline && is_dead(&mut file) =>
+                {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
             Ok(()) => {
                 file.set_len(0)
                     .and_then(|()| file.rewind())
                     .and_then(|()| write!(file, "{}", std::process::id()))
                     .context("writing the lock")?;
+                let file = Arc::new(file);
+                heirloom::bequeath(&file);
                 Ok(Self { _file: file })
             }
             Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                let _ = file.read_to_string(&mut pid);
-                let who = if pid.trim().is_empty() {
+                let pid = pid(&mut file);
+                let who = if pid.is_empty() {
                     "another process".to_owned()
+                } else if is_dead(&mut file) {
+                    format!("a git that process {pid}, which was killed, had started")
                 } else {
-                    format!("process {}", pid.trim())
+                    format!("process {pid}")
                 };
                 Err(Refusal::with_exit(
                     Exit::Locked,
@@ -61,12 +81,23 @@ impl Lock {
     pub(crate) fn holder(worktree: &Worktree) -> Option<String> {
         let mut file = File::open(worktree.state_dir().join("lock")).ok()?;
         match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                let _ = file.read_to_string(&mut pid);
-                Some(pid.trim().to_owned())
-            }
+            Err(TryLockError::WouldBlock) => Some(pid(&mut file)),
             _ => None,
         }
     }
+}
+
+/// The process that took the lock last.
+fn pid(file: &mut File) -> String {
+    let mut pid = String::new();
+    let _ = file.rewind().and_then(|()| file.read_to_string(&mut pid));
+    pid.trim().to_owned()
+}
+
+/// Is that process known to be gone? Then a child of it holds the lock.
+fn is_dead(file: &mut File) -> bool {
+    cfg!(target_os = "linux")
+        && pid(file)
+            .parse()
+            .is_ok_and(|pid| Identity::of(pid).is_none_or(|found| !found.still_runs()))
 }

@@ -97,8 +97,7 @@ pub(crate) fn enter(ask: Ask<'_>) -> Result<Pass> {
         return Err(wrong_branch(&branch, &config.branches.isolated));
     }
     let profile = config.profile.clone();
-    nothing_under_way(&worktree)?;
-    no_unmerged_paths(&worktree)?;
+    settled(&worktree)?;
     if ask.agent {
         agent_is_there(&config)?;
     }
@@ -222,7 +221,8 @@ fn wrong_branch(branch: &str, isolated: &[String]) -> anyhow::Error {
     .into()
 }
 
-fn config_as_committed(
+/// The configuration of a call that launches something: as committed, and the same on disk.
+pub(crate) fn config_as_committed(
     worktree: &Worktree,
     head: Oid,
     launch: Option<&cli::Launch>,
@@ -309,6 +309,12 @@ fn no_other_task(worktree: &Worktree, branch: &str, task: &str) -> Result<()> {
     }
 }
 
+/// No merge and the like is under way, and no conflict is open.
+pub(crate) fn settled(worktree: &Worktree) -> Result<()> {
+    nothing_under_way(worktree)?;
+    no_unmerged_paths(worktree)
+}
+
 fn nothing_under_way(worktree: &Worktree) -> Result<()> {
     const STATES: [(&str, &str, &str); 7] = [
         (
@@ -364,7 +370,7 @@ fn no_unmerged_paths(worktree: &Worktree) -> Result<()> {
     }
 }
 
-fn agent_is_there(config: &Config) -> Result<()> {
+pub(crate) fn agent_is_there(config: &Config) -> Result<()> {
     let program = crate::agent::launch::program(&config.agent)?;
     if which::which(&program).is_ok() {
         return Ok(());

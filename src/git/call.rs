@@ -39,29 +39,26 @@ impl Trusted<'_> {
         index: &std::path::Path,
         content: &super::Content,
     ) -> Result<bool> {
+        // `status` would compare all of it with HEAD besides.
         let listed = self
-            .call([
-                "status",
-                "--porcelain",
-                "-z",
-                "--no-renames",
-                "--untracked-files=all",
-            ])
+            .call(["ls-files", "-z", "-m", "-d", "-o", "--exclude-standard"])
             .env("GIT_INDEX_FILE", index)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .bytes()
             .context("looking at the worktree again")?;
         Ok(listed
             .split(|b| *b == 0)
-            .filter(|entry| entry.len() > 3)
-            .all(|entry| {
-                let (state, path) = (&entry[..2], &entry[3..]);
-                let path = path.strip_suffix(b"/").unwrap_or(path);
-                // Staged and untouched since, or never part of the content.
-                (state[1] == b' ')
-                    || content.nested.iter().any(|n| n == path)
-                    || super::content::is_ours(path)
-            }))
+            .filter(|path| !path.is_empty())
+            .map(|path| path.strip_suffix(b"/").unwrap_or(path))
+            // What lies in a nested repository was never part of the content.
+            .all(|path| content.nested.iter().any(|n| n == path) || super::content::is_ours(path)))
+    }
+
+    /// How many objects of `commit`'s own tree are not in the object store.
+    pub(crate) fn missing(self, commit: super::Oid) -> Result<usize> {
+        let listed = self.call(super::MISSING).arg(commit.to_string()).bytes()?;
+        let lines = listed.split(|byte| *byte == b'\n');
+        Ok(lines.filter(|line| line.starts_with(b"?")).count())
     }
 
     /// Starts `index` from the user's own, without the bits by which that hides changes.
@@ -103,6 +100,8 @@ pub(crate) struct Call {
     env: Vec<(OsString, OsString)>,
     dir: PathBuf,
     stdin: Vec<u8>,
+    /// It holds the worktree's lock as we do.
+    inherits: bool,
 }
 
 impl Call {
@@ -112,7 +111,14 @@ impl Call {
             env,
             dir,
             stdin: Vec::new(),
+            inherits: false,
         }
+    }
+
+    /// Lets the call inherit the worktree's lock, so that it lasts as long as what the call does.
+    pub(super) fn inheriting(mut self) -> Self {
+        self.inherits = true;
+        self
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -155,15 +161,20 @@ impl Call {
     /// # Errors
     /// Only when git cannot be started.
     pub(crate) fn output(self) -> Result<Output> {
-        let out = duct::cmd(program(), &self.args)
+        let call = duct::cmd(program(), &self.args)
             .dir(&self.dir)
             .full_env(self.env)
             .stdin_bytes(self.stdin)
             .stdout_capture()
             .stderr_capture()
-            .unchecked()
-            .run()
-            .context("starting git")?;
+            .unchecked();
+        let running = if self.inherits {
+            super::heirloom::with(|| call.start())
+        } else {
+            call.start()
+        };
+        let running = running.context("starting git")?;
+        let out = running.into_output().context("waiting for git")?;
         Ok(Output {
             stdout: out.stdout,
             stderr: String::from_utf8_lossy(&out.stderr).into_owned(),

@@ -63,21 +63,22 @@ impl<'a> Hardened<'a> {
             for folder in ["refs", "objects", "info"] {
                 fs::create_dir_all(fresh.join(folder)).context("making a private git directory")?;
             }
-            fs::write(fresh.join("HEAD"), "ref: refs/heads/arkaint-private\n")?;
-            fs::write(fresh.join("config"), &config)?;
-            fs::write(fresh.join("info/exclude"), &exclude)?;
+            let write = |name: &str, bytes: &[u8]| {
+                fs::write(fresh.join(name), bytes).context("writing a private git directory")
+            };
+            write("HEAD", b"ref: refs/heads/arkaint-private\n")?;
+            write("config", config.as_bytes())?;
+            write("info/exclude", &exclude)?;
             if attributes == Attributes::Raw {
                 // The highest word on attributes in every version of git; `--attr-source` came only with 2.41. `diff` is unset, not false:
                 // else every file would be binary, and drift would see paths alone.
-                fs::write(
-                    fresh.join("info/attributes"),
-                    "* -text -eol -filter -ident -working-tree-encoding !diff\n",
-                )?;
+                let raw = b"* -text -eol -filter -ident -working-tree-encoding !diff\n";
+                write("info/attributes", raw)?;
             }
             if home.exists() {
                 fs::remove_dir_all(&home).context("replacing a private git directory")?;
             }
-            fs::create_dir_all(&dir)?;
+            fs::create_dir_all(&dir).context("making a private git directory")?;
             fs::rename(&fresh, &home).context("placing a private git directory")?;
         }
         Ok(Self { worktree, dir })
@@ -142,7 +143,9 @@ impl<'a> Hardened<'a> {
         ] {
             set(name, OsStr::new(value));
         }
-        Call::new(self.worktree.root().to_owned(), env).args(args)
+        Call::new(self.worktree.root().to_owned(), env)
+            .args(args)
+            .inheriting()
     }
 
     /// Starts the private index from the user's own, so that unchanged files need not be read again. Call it only before a launch.

@@ -12,10 +12,13 @@ pub(crate) mod fixture;
 mod format;
 pub(crate) mod forward;
 pub(crate) mod hardened;
+pub(crate) mod heirloom;
 pub(crate) mod hook_env;
 mod index_lock;
+pub(crate) mod leftover;
 pub(crate) mod named;
 pub(crate) mod patch;
+mod ref_turn;
 pub(crate) mod remote;
 mod renames;
 mod settings;
@@ -45,6 +48,15 @@ use crate::exit::{Exit, Refusal};
 
 /// A full object name.
 pub(crate) type Oid = gix::ObjectId;
+
+/// The call that lists the objects of a commit's own tree; each that is missing stands behind a `?`.
+pub(crate) const MISSING: [&str; 5] = [
+    "rev-list",
+    "--objects",
+    "--no-object-names",
+    "--no-walk",
+    "--missing=print",
+];
 
 /// One worktree of one repository: where it is, and both ways to read it.
 #[derive(Debug)]
@@ -367,6 +379,7 @@ pub(crate) fn move_ref(
     let mut repo = repo.clone();
     repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)
         .context("reading the identity")?;
+    let _turn = ref_turn::take(repo.common_dir(), name, Some(to))?;
     repo.edit_reference(edit).map(drop).map_err(|error| {
         // Not found: removed meanwhile, or packed between two looks.
         let contended = error.classify().any(|found| {
@@ -396,6 +409,7 @@ pub(crate) fn remove_ref(repo: &gix::Repository, name: &str, was: Oid) -> Result
             .with_context(|| format!("{name} is no ref name"))?,
         deref: false,
     };
+    let _turn = ref_turn::take(repo.common_dir(), name, None)?;
     repo.edit_reference(edit)
         .with_context(|| format!("removing {name}"))?;
     Ok(())
@@ -440,20 +454,20 @@ pub(crate) fn commit_as_user(
     Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
 }
 
-/// Creates a lock file of git's (`index.lock`), waiting two seconds for one that is held.
+/// Makes a lock file of git's (`index.lock`) as a second name of `fresh`, waiting two seconds for one that is held.
 ///
 /// # Errors
 /// A [`Refusal`] that names the lock and its age; it is never removed here.
-pub(crate) fn lock_file(path: &Path) -> Result<File> {
+pub(crate) fn lock_by_link(fresh: &Path, lock: &Path) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(2);
     loop {
-        match OpenOptions::new().write(true).create_new(true).open(path) {
-            Ok(file) => return Ok(file),
+        match std::fs::hard_link(fresh, lock) {
+            Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let age = path
+                let age = lock
                     .metadata()
                     .and_then(|m| m.modified())
                     .ok()
@@ -461,16 +475,35 @@ pub(crate) fn lock_file(path: &Path) -> Result<File> {
                     .unwrap_or_default();
                 return Err(Refusal::with_exit(
                     Exit::Person,
-                    format!("{} is held since {} s", path.display(), age.as_secs()),
+                    format!("{} is held since {} s", lock.display(), age.as_secs()),
                     format!(
                         "end the git command that holds it; if none runs: rm {}",
-                        path.display()
+                        lock.display()
                     ),
                 )
                 .into());
             }
+            // A file system without second names: then the lock is made as git makes it.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::PermissionDenied | ErrorKind::Unsupported
+                ) =>
+            {
+                let mut from = File::open(fresh).context("reading the index")?;
+                let mut to = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .open(lock)
+                    .with_context(|| format!("creating {}", lock.display()))?;
+                let copied = std::io::copy(&mut from, &mut to).map(drop);
+                if copied.is_err() {
+                    let _ = std::fs::remove_file(lock);
+                }
+                return copied.with_context(|| format!("writing {}", lock.display()));
+            }
             Err(error) => {
-                return Err(error).with_context(|| format!("creating {}", path.display()));
+                return Err(error).with_context(|| format!("creating {}", lock.display()));
             }
         }
     }

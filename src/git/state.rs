@@ -14,9 +14,9 @@ pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let fresh = path.with_extension("new");
     let mut file = File::create(&fresh).with_context(|| format!("writing {}", path.display()))?;
-    serde_json::to_writer(&mut file, value)
-        .with_context(|| format!("writing {}", path.display()))?;
-    file.write_all(b"\n")
+    let mut text = serde_json::to_vec(value).context("rendering a state file")?;
+    text.push(b'\n');
+    file.write_all(&text)
         .and_then(|()| file.sync_all())
         .with_context(|| format!("writing {}", path.display()))?;
     fs::rename(&fresh, path).with_context(|| format!("writing {}", path.display()))?;
@@ -27,7 +27,9 @@ pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> Result<()> {
 
 /// Reads what [`save`] wrote; `None` when there is nothing, or nothing that this version can read.
 pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    // A FIFO in its place would keep a reader for ever.
+    let is_file = path.symlink_metadata().ok()?.is_file();
+    serde_json::from_slice(&is_file.then(|| fs::read(path).ok())??).ok()
 }
 
 /// Copies an index file with its time: git reads a file again that may have changed in the second in which the index was written, and a
@@ -55,6 +57,12 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("removing {}", path.display())),
     }
+}
+
+/// Bytes that are free for us where `folder` lies; `None` where the file system does not tell.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// `name` below `folder`, or `name.1`, `name.2`...: the first that is free.

@@ -137,4 +137,25 @@ mod tests {
         assert!(!of_trees(b":000000 120000 00 c3 A\0arkaint.toml\0").unwrap()[0].adds_file());
         assert!(of_trees(b":100644 100644 a b\0x\0").is_err());
     }
+
+    #[test]
+    fn whatever_git_prints_is_read_or_refused() {
+        let oid = "0123456789abcdef0123456789abcdef01234567";
+        let examples = [
+            format!(
+                ":100644 100755 {oid} {oid} M\0scripts/a\0:000000 120000 {oid} {oid} A\0b\nc\0"
+            ),
+            format!(
+                "{oid}\0::100644 100644 160000 {oid} {oid} {oid} MM\0sub\0{oid}\0:100644 000000 {oid} {oid} D\0x\0"
+            ),
+        ];
+        let examples: Vec<Vec<u8>> = examples.map(String::into_bytes).into();
+        crate::text::fuzz::damaged(&examples, |bytes| {
+            for change in of_trees(bytes).unwrap_or_default() {
+                let line = change.to_string();
+                assert!(!line.contains('\n'), "{line:?}");
+            }
+            let _ = of_commits(bytes);
+        });
+    }
 }

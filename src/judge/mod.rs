@@ -7,6 +7,8 @@ pub(crate) mod breaker;
 mod breaker_tests;
 pub(crate) mod check;
 mod extract;
+#[cfg(test)]
+mod fuzz_tests;
 mod listener;
 mod normalise;
 pub(crate) mod outcome;

@@ -226,4 +226,21 @@ mod tests {
         let value = one_line(&"ü".repeat(600));
         assert!(value.len() <= MAX_VALUE && value.ends_with('…'));
     }
+
+    #[test]
+    fn whatever_a_message_holds_gives_values_of_one_line_or_none() {
+        let examples = crate::text::fuzz::texts(&[
+            "[arkaint-sync] checkpoint: a\n\nbody\n\nArkaint-Version: 1\nArkaint-Tree: 0123\nArkaint-Task: x\n folded\n",
+            "fix\n\nArkaint-Version: 1\nSigned-off-by: A <a@example.org>\n",
+            "a: b\n---\nc: d\n# comment\n",
+        ]);
+        crate::text::fuzz::damaged(&examples, |bytes| {
+            for (key, value) in parse(bytes).into_iter().flatten() {
+                assert!(
+                    !key.contains('\n') && !value.contains('\n'),
+                    "{key}: {value}"
+                );
+            }
+        });
+    }
 }

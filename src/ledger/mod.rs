@@ -1,6 +1,7 @@
 //! What is remembered: checkpoint commits with their trailers and chain, and the notes ref with one record a line. It makes no
 //! decisions and knows no agent.
 
+pub(crate) mod cache;
 pub(crate) mod checkpoint;
 pub(crate) mod message;
 pub(crate) mod notes;

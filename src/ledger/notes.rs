@@ -1,17 +1,20 @@
 //! The ledger's notes ref: append by compare-and-swap, read by commit or whole. Written in-process by gix, so that no hook and no
 //! configuration of the repository takes part. It knows lines, not what they mean.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result, bail};
 use gix::bstr::BString;
 use gix::refs::transaction::PreviousValue;
+use serde_json::Value;
 
-use super::record::{self, Record};
-use super::union;
+use super::record::{self, Kind, Record};
+use super::{cache, union};
 use crate::git::{self, Contended, Oid, Worktree};
 use crate::secret;
 
@@ -195,7 +198,7 @@ fn line_within_cap(repo: &gix::Repository, record: &Record, long: &mut Vec<Oid>)
     Ok(line)
 }
 
-fn is_blob_link(value: &serde_json::Value) -> bool {
+fn is_blob_link(value: &Value) -> bool {
     value
         .as_object()
         .is_some_and(|map| map.len() == 2 && map.contains_key("blob") && map.contains_key("bytes"))
@@ -210,7 +213,9 @@ pub(crate) fn on_commit(worktree: &Worktree, commit: Oid) -> Result<Vec<Record>>
     let tree = tree_at(repo, Some(tip))?;
     let note = union::with_state(repo, tree, |state| Ok(state.get(&commit, repo)?))?;
     Ok(match note {
-        Some(blob) => lines(&repo.find_blob(blob)?.data).collect(),
+        Some(blob) => lines(&repo.find_blob(blob)?.data)
+            .filter_map(Record::from_line)
+            .collect(),
         None => Vec::new(),
     })
 }
@@ -242,43 +247,95 @@ pub(crate) fn all_and_odd(worktree: &Worktree) -> Result<(Vec<(Oid, Record)>, us
     Ok((once(found), odd))
 }
 
+/// The records that a decision may rest on, sorted as those of [`all`]: without failures, trips, rollbacks and decay, and without runs where no
+/// contract and no evidence asks whose and when they were. Nearly all of an old ledger is these, and they are not parsed.
+pub(crate) fn deciding(worktree: &Worktree) -> Result<Vec<(Oid, Record)>> {
+    let deciding = [
+        Kind::Checkpoint,
+        Kind::Dispatch,
+        Kind::Contract,
+        Kind::Approval,
+        Kind::Evidence,
+        Kind::Verdict,
+    ];
+    let kinds = deciding.map(Kind::name);
+    let mut found = naming(worktree, &kinds, &|record| kinds.contains(&record.kind()))?;
+    let asks = |record: &Record| record.is(Kind::Contract) || record.is(Kind::Evidence);
+    if found.iter().any(|(_, record)| asks(record)) {
+        let run = Kind::Run.name();
+        found.append(&mut naming(worktree, &[run], &|record| {
+            record.is(Kind::Run)
+        })?);
+    }
+    found.sort_by(|a, b| a.1.at().cmp(b.1.at()));
+    Ok(once(found))
+}
+
+/// The records that `wanted` says yes to, in no order; a line that holds none of `words` as a string is not parsed.
+fn naming(
+    worktree: &Worktree,
+    words: &[&str],
+    wanted: &dyn Fn(&Record) -> bool,
+) -> Result<Vec<(Oid, Record)>> {
+    let quoted = words.iter().map(|word| Value::from(*word).to_string());
+    let search = AhoCorasick::new(quoted).context("making a search of the ledger")?;
+    let mut found = Vec::new();
+    each_line(worktree, |object, line| {
+        if search.is_match(line)
+            && let Some(record) = Record::from_line(line).filter(wanted)
+        {
+            found.push((object, record));
+        }
+    })?;
+    Ok(found)
+}
+
 /// The newest `most` of the records that `wanted` says yes to, oldest first, and how many of the lines that were read are no records. Memory
-/// grows with `most`, not with the ledger, and a line that is older than what is held already is not parsed.
+/// grows with `most`, not with the ledger; a note whose latest record is older than what is held already is not read, nor is a line parsed.
 pub(crate) fn newest(
     worktree: &Worktree,
     most: usize,
     wanted: impl Fn(&Record) -> bool,
 ) -> Result<(Vec<(Oid, Record)>, usize)> {
-    let (mut held, mut odd) = (Vec::new(), 0);
-    let mut oldest = String::new();
-    let keep = |held: Vec<(Oid, Record)>| {
-        let mut held = held;
-        held.sort_by(|a: &(Oid, Record), b| a.1.at().cmp(b.1.at()));
+    let keep = |mut held: Vec<(Oid, Record)>| {
+        held.sort_by(|a, b| a.1.at().cmp(b.1.at()));
         let mut held = once(held);
         held.drain(..held.len().saturating_sub(most));
         held
     };
-    each_line(worktree, |object, line| {
-        if at_of(line).is_some_and(|at| at < oldest.as_bytes()) {
-            return;
-        }
-        let Some(record) = Record::from_line(line) else {
-            odd += 1;
-            return;
-        };
-        if wanted(&record) {
-            held.push((object, record));
-        }
-        if held.len() >= most.saturating_mul(2).max(64) {
+    let repo = worktree.repo()?;
+    cache::with(worktree, |cache| {
+        let (mut held, mut odd) = (Vec::new(), 0);
+        let mut oldest = String::new();
+        for (object, blob, latest) in cache.newest_first() {
+            if *latest < *oldest || most == 0 {
+                break;
+            }
+            let note = repo.find_blob(blob)?;
+            for line in lines(&note.data) {
+                if at_of(line).is_some_and(|at| at < oldest.as_bytes()) {
+                    continue;
+                }
+                let Some(record) = Record::from_line(line) else {
+                    odd += 1;
+                    continue;
+                };
+                if wanted(&record) {
+                    held.push((object, record));
+                }
+                if held.len() >= most.saturating_mul(2).max(64) {
+                    held = keep(std::mem::take(&mut held));
+                }
+            }
             held = keep(std::mem::take(&mut held));
             if held.len() == most {
-                oldest = held
-                    .first()
-                    .map_or_else(String::new, |(_, r)| r.at().to_owned());
+                held.first()
+                    .map_or("", |(_, record)| record.at())
+                    .clone_into(&mut oldest);
             }
         }
-    })?;
-    Ok((keep(held), odd))
+        Ok((held, odd))
+    })
 }
 
 /// The time of a line as we write them, by a look at its beginning.
@@ -309,6 +366,21 @@ pub(crate) fn size(worktree: &Worktree) -> Result<u64> {
 /// Calls `take` with every line of the ledger and the object that it hangs on, in no order; one note at a time is held.
 pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -> Result<()> {
     let repo = worktree.repo()?;
+    each(worktree, |object, blob| {
+        let note = repo.find_blob(blob)?;
+        for line in lines(&note.data) {
+            take(object, line);
+        }
+        Ok(())
+    })
+}
+
+/// Calls `take` with each object that has a note, and the blob of that; reads no note.
+pub(super) fn each(
+    worktree: &Worktree,
+    mut take: impl FnMut(Oid, Oid) -> Result<()>,
+) -> Result<()> {
+    let repo = worktree.repo()?;
     let Some(tip) = tip(repo)? else {
         return Ok(());
     };
@@ -319,21 +391,31 @@ pub(crate) fn each_line(worktree: &Worktree, mut take: impl FnMut(Oid, &[u8])) -
         .files()
         .context("reading the ledger")?
     {
-        let name: String = entry
+        let name: Vec<u8> = entry
             .filepath
-            .to_string()
-            .chars()
-            .filter(|c| *c != '/')
+            .iter()
+            .copied()
+            .filter(|byte| *byte != b'/')
             .collect();
-        let Ok(object) = Oid::from_hex(name.as_bytes()) else {
-            continue;
-        };
-        let blob = repo.find_blob(entry.oid)?;
-        for line in blob.data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
-            take(object, line);
+        if let Ok(object) = Oid::from_hex(&name) {
+            take(object, entry.oid)?;
         }
     }
     Ok(())
+}
+
+/// The lines of a note.
+pub(super) fn lines(note: &[u8]) -> impl Iterator<Item = &[u8]> {
+    note.split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+}
+
+/// The time of a line; `None` for what is no record.
+pub(super) fn time_of(line: &[u8]) -> Option<Cow<'_, str>> {
+    match at_of(line).map(str::from_utf8) {
+        Some(Ok(at)) => Some(Cow::Borrowed(at)),
+        _ => Record::from_line(line).map(|record| Cow::Owned(record.at().to_owned())),
+    }
 }
 
 /// Sorted by `at`, each record once.
@@ -366,131 +448,5 @@ fn once(records: Vec<(Oid, Record)>) -> Vec<(Oid, Record)> {
     kept
 }
 
-fn lines(blob: &[u8]) -> impl Iterator<Item = Record> + '_ {
-    blob.split(|b| *b == b'\n')
-        .filter(|l| !l.is_empty())
-        .filter_map(Record::from_line)
-}
-
 #[cfg(test)]
-mod tests {
-    use std::fmt::Write as _;
-
-    use super::*;
-    use crate::git::fixture::Repo;
-
-    #[test]
-    fn the_newest_are_the_end_of_all_however_many_are_asked_for() {
-        let repo = Repo::new();
-        let mut stream = String::new();
-        for n in 0..300 {
-            let _ = writeln!(
-                stream,
-                "commit refs/heads/x\nmark :{}\ncommitter T <t@example.invalid> {n} +0000\ndata 1\nx",
-                n + 1
-            );
-        }
-        let _ = writeln!(
-            stream,
-            "commit {REF}\ncommitter T <t@example.invalid> 1 +0000\ndata 1\nx"
-        );
-        for n in 0..300 {
-            // Times in no order of the commits; each fifth comes twice, on another commit too.
-            let second = n * 7 % 300;
-            let kind = if n % 3 == 0 { "trip" } else { "run" };
-            let line = |n: usize, kind: &str| {
-                format!(
-                    "{{\"at\":\"2026-01-01T00:{:02}:{:02}.000Z\",\"id\":\"r{n}\",\"kind\":\"{kind}\",\"v\":1}}\n",
-                    n / 60,
-                    n % 60
-                )
-            };
-            let mut text = line(second, kind);
-            if n % 5 == 1 {
-                let before = n - 1;
-                text += &line(
-                    before * 7 % 300,
-                    if before % 3 == 0 { "trip" } else { "run" },
-                );
-            }
-            let _ = writeln!(stream, "N inline :{}\ndata {}\n{text}", n + 1, text.len());
-        }
-        repo.git_with(["fast-import", "--quiet"], stream.as_bytes());
-        let worktree = repo.worktree();
-        let ids = |records: &[(Oid, Record)]| {
-            let ids = records.iter().map(|(_, r)| r.id().to_owned());
-            ids.collect::<Vec<_>>()
-        };
-        let everything = all(&worktree).unwrap();
-        assert_eq!(everything.len(), 300);
-        for most in [0, 1, 20, 63, 64, 299, 300, 1000] {
-            for kind in [None, Some("trip")] {
-                let wanted = |r: &Record| kind.is_none_or(|kind| r.kind() == kind);
-                let (found, odd) = newest(&worktree, most, wanted).unwrap();
-                let chosen: Vec<_> = everything
-                    .iter()
-                    .filter(|(_, r)| wanted(r))
-                    .cloned()
-                    .collect();
-                let end = &chosen[chosen.len().saturating_sub(most)..];
-                assert_eq!((ids(&found), odd), (ids(end), 0), "{most} {kind:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_ref_that_is_held_is_waited_for_and_what_no_time_mends_is_said_at_once() {
-        let repo = Repo::new();
-        repo.git(["commit", "-q", "--allow-empty", "-m", "start"]);
-        let worktree = repo.worktree();
-        let head = worktree.head().unwrap().unwrap();
-        let record = || Record::new(super::super::Kind::Trip, serde_json::json!({"why": "x"}));
-        append(&worktree, head, &[record()]).unwrap();
-        let lock = worktree.common_dir().join(format!("{REF}.lock"));
-        std::fs::write(&lock, "").unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(500));
-                std::fs::remove_file(&lock).unwrap();
-            });
-            append(&worktree, head, &[record()]).unwrap();
-        });
-        assert_eq!(all(&worktree).unwrap().len(), 2);
-
-        let refused = |why: &str| {
-            let began = Instant::now();
-            let error = append(&worktree, head, &[record()]).unwrap_err();
-            let said = format!("{error:#}");
-            assert!(
-                said.starts_with("appending to the ledger: ") && said.contains(why),
-                "{said}"
-            );
-            assert!(began.elapsed() < Duration::from_secs(20), "{said}");
-        };
-        repo.git(["update-ref", "refs/notes/other", REF]);
-        repo.git(["symbolic-ref", REF, "refs/notes/other"]);
-        refused("is a symbolic ref");
-        repo.git(["symbolic-ref", "--delete", REF]);
-        // Nothing can be written, not even by root.
-        repo.git(["repack", "-adq"]);
-        for number in 0..=255 {
-            let folder = worktree.common_dir().join(format!("objects/{number:02x}"));
-            let _ = std::fs::remove_dir_all(&folder);
-            std::fs::write(&folder, "").unwrap();
-        }
-        refused("");
-    }
-
-    #[test]
-    fn the_time_of_a_line_is_seen_at_its_beginning() {
-        assert_eq!(at_of(b"{\"at\":\"2026\",\"id\":1}"), Some(&b"2026"[..]));
-        for odd in [
-            &b"{\"id\":1,\"at\":\"2026\"}"[..],
-            b"{\"at\":\"20\\u0032\"}",
-            b"{\"at\":\"2026",
-            b"x",
-        ] {
-            assert_eq!(at_of(odd), None);
-        }
-    }
-}
+mod tests;

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// The version of the record format that this program writes.
 pub(crate) const VERSION: u64 = 1;
 
+/// The longest line that is read as a record, bytes: sixteen times the longest that is written. What is longer is kept as it is.
+pub(super) const LONGEST: usize = 1024 * 1024;
+
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -105,8 +108,11 @@ impl Record {
         out
     }
 
-    /// Reads a line; `None` for what is no JSON object with `at` and `kind`.
+    /// Reads a line; `None` for what is no JSON object with `at` and `kind`, or longer than a megabyte.
     pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
+        if line.len() > LONGEST {
+            return None;
+        }
         match serde_json::from_slice(line).ok()? {
             Value::Object(map)
                 if map.get("at").is_some_and(Value::is_string)
@@ -216,5 +222,24 @@ mod tests {
     fn times_have_one_width_so_that_lines_sort() {
         assert_eq!(now().len(), "2026-01-31T12:00:00.000Z".len());
         assert_eq!(fresh_id().len(), "20260131T120000Z-3f9a1c".len());
+    }
+
+    #[test]
+    fn whatever_stands_in_a_line_is_a_record_that_survives_or_none() {
+        let examples = crate::text::fuzz::texts(&[
+            r#"{"at":"2026-01-31T12:00:00.000Z","id":"20260131T120000Z-3f9a1c","kind":"run","v":1,"agent":"goose","tokens":{"input":10,"output":2,"cache_read":null},"cost":{"usd":0.5,"source":"reported"},"task":"a \"b\""}"#,
+            r#"{"at":"2026-01-31T12:00:00.000Z","id":"x","kind":"trip","v":2,"why":"unknown \u00e9 field","more":[1,{"a":[]}]}"#,
+        ]);
+        crate::text::fuzz::damaged(&examples, |bytes| {
+            if let Some(record) = Record::from_line(bytes) {
+                let line = record.to_line();
+                assert!(!line.contains('\n'));
+                assert_eq!(Record::from_line(line.as_bytes()), Some(record));
+            }
+            if let Some(used) = super::super::used::Used::from_line(bytes, None) {
+                let run = used.run();
+                assert!(run.day().is_none_or(|day| day.len() == 10));
+            }
+        });
     }
 }

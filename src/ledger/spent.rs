@@ -1,14 +1,14 @@
 //! Tokens and money of many runs, added up. Unknown is counted, never added as 0; a record that a rebase or a repair put on a second
 //! commit counts once. It knows no budget.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-use super::notes;
-use super::used::{Usd, Used};
+use super::used::{Run, Usd, Used};
+use super::{cache, notes};
 use crate::agent::launch;
 use crate::config::Price;
 use crate::git::{Oid, Worktree};
@@ -50,18 +50,18 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, run: &Used<'_>, prices: &BTreeMap<String, Price>) {
+    fn add(&mut self, run: &Run<'_>, prices: &BTreeMap<String, Price>) {
         self.runs += 1;
-        let usage = run.usage();
+        let usage = run.usage;
         if usage.total().is_some() {
             self.input = self.input.saturating_add(usage.input.unwrap_or(0));
             self.output = self.output.saturating_add(usage.output.unwrap_or(0));
             self.cached = self.cached.saturating_add(usage.cache_read.unwrap_or(0));
         } else {
             self.tokens_unknown += 1;
-            self.estimated = self.estimated.saturating_add(run.estimated());
+            self.estimated = self.estimated.saturating_add(run.estimated);
         }
-        match run.usd() {
+        match run.usd {
             Usd::Reported(usd) => {
                 self.reported += usd;
                 self.reported_runs += 1;
@@ -110,8 +110,8 @@ impl Sum {
     }
 }
 
-fn price(run: &Used<'_>, prices: &BTreeMap<String, Price>) -> Option<Price> {
-    let (provider, model) = (run.provider.0.as_deref()?, run.model.0.as_deref()?);
+fn price(run: &Run<'_>, prices: &BTreeMap<String, Price>) -> Option<Price> {
+    let (provider, model) = (run.provider?, run.model?);
     prices.get(&format!("{provider}/{model}")).copied()
 }
 
@@ -123,26 +123,37 @@ pub(crate) fn by(
     since: Option<&str>,
     prices: &BTreeMap<String, Price>,
 ) -> Result<BTreeMap<Option<String>, Sum>> {
-    let mut sums: BTreeMap<Option<String>, Sum> = BTreeMap::new();
-    each(worktree, None, |run| {
-        if since.is_some_and(|since| run.at() < since) {
-            return;
-        }
-        let word = match by {
-            By::Day => run.day(),
-            By::Model => run.model.0.as_deref(),
-            By::Provider => run.provider.0.as_deref(),
-            By::Profile => run.profile.0.as_deref(),
-            By::Task => run.task.0.as_deref(),
-            By::Agent => run.agent.0.as_deref(),
-        };
-        let word = word.filter(|word| !word.is_empty()).map(str::to_owned);
-        sums.entry(word).or_default().add(run, prices);
-    })?;
-    Ok(sums)
+    cache::with(worktree, |cache| {
+        let mut sums: HashMap<String, Sum> = HashMap::new();
+        let mut untold = Sum::default();
+        cache.each_run(|run| {
+            if since.is_some_and(|since| run.at < since) {
+                return;
+            }
+            let word = match by {
+                By::Day => run.day(),
+                By::Model => run.model,
+                By::Provider => run.provider,
+                By::Profile => run.profile,
+                By::Task => run.task,
+                By::Agent => run.agent,
+            };
+            let sum = match word.filter(|word| !word.is_empty()) {
+                None => &mut untold,
+                // Most words were there before: none is copied to look for its sum.
+                Some(word) if sums.contains_key(word) => sums.get_mut(word).unwrap_or(&mut untold),
+                Some(word) => sums.entry(word.to_owned()).or_default(),
+            };
+            sum.add(run, prices);
+        })?;
+        let told = sums.into_iter().map(|(word, sum)| (Some(word), sum));
+        let untold = (untold.runs > 0).then_some((None, untold));
+        Ok(told.chain(untold).collect())
+    })
 }
 
-/// What one UTC day (`2026-01-31`) used. A launch asks several times: the whole ledger is read again only when its ref has moved.
+/// What one UTC day (`2026-01-31`) used, from the ledger itself: a budget rests on it. A launch asks several times: the whole is read again only
+/// when its ref has moved.
 pub(crate) fn of_day(worktree: &Worktree, day: &str) -> Result<Sum> {
     static LAST: Mutex<Option<(Oid, String, Sum)>> = Mutex::new(None);
     let Some(tip) = notes::tip(worktree.repo()?)? else {
@@ -155,21 +166,17 @@ pub(crate) fn of_day(worktree: &Worktree, day: &str) -> Result<Sum> {
         return Ok(sum.clone());
     }
     let mut sum = Sum::default();
-    each(worktree, Some(day), |run| sum.add(run, &BTreeMap::new()))?;
-    *last = Some((tip, day.to_owned(), sum.clone()));
-    Ok(sum)
-}
-
-fn each(worktree: &Worktree, day: Option<&str>, mut run: impl FnMut(&Used<'_>)) -> Result<()> {
     // Lines, not ids: a forged record with the id of another must not hide it.
     let (keys, mut seen) = (RandomState::new(), HashSet::new());
     notes::each_line(worktree, |_, line| {
-        if let Some(used) = Used::from_line(line, day)
+        if let Some(used) = Used::from_line(line, Some(day))
             && seen.insert(keys.hash_one(line))
         {
-            run(&used);
+            sum.add(&used.run(), &BTreeMap::new());
         }
-    })
+    })?;
+    *last = Some((tip, day.to_owned(), sum.clone()));
+    Ok(sum)
 }
 
 #[cfg(test)]

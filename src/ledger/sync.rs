@@ -524,3 +524,19 @@ fn not_taken(ask: Ask<'_>, name: &str, answer: &Answer, tries: u32) -> Refusal {
         )
     }
 }
+/// Settings of `remote`, or of all, by which every `git fetch` throws away records that were not pushed: key and value.
+///
+/// # Errors
+/// When the configuration cannot be read.
+pub(crate) fn wiping(worktree: &Worktree, remote: Option<&str>) -> Result<Vec<(String, String)>> {
+    let settings = worktree.settings("remote")?.into_iter();
+    let forced = settings.filter(|(key, value)| {
+        let of = key
+            .strip_prefix("remote.")
+            .and_then(|key| key.strip_suffix(".fetch"));
+        of.is_some_and(|of| remote.is_none_or(|remote| remote == of))
+            && value.starts_with("+refs/notes/")
+            && value.contains(":refs/notes/")
+    });
+    Ok(forced.collect())
+}

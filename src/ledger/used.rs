@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::Kind;
+use super::record::LONGEST;
 use crate::agent::Usage;
 
 /// A `run` record, as far as cost goes.
@@ -19,15 +20,15 @@ pub(crate) struct Used<'a> {
     #[serde(borrow)]
     kind: Word<'a>,
     #[serde(borrow, default)]
-    pub agent: Word<'a>,
+    agent: Word<'a>,
     #[serde(borrow, default)]
-    pub provider: Word<'a>,
+    provider: Word<'a>,
     #[serde(borrow, default)]
-    pub model: Word<'a>,
+    model: Word<'a>,
     #[serde(borrow, default)]
-    pub profile: Word<'a>,
+    profile: Word<'a>,
     #[serde(borrow, default)]
-    pub task: Word<'a>,
+    task: Word<'a>,
     #[serde(default)]
     tokens: Tokens,
     #[serde(default)]
@@ -36,9 +37,26 @@ pub(crate) struct Used<'a> {
     cost: Cost<'a>,
 }
 
+/// The same, however it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    /// When it ended, UTC, RFC 3339.
+    pub at: &'a str,
+    pub agent: Option<&'a str>,
+    pub provider: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub profile: Option<&'a str>,
+    pub task: Option<&'a str>,
+    /// The tokens that the agent told.
+    pub usage: Usage,
+    /// Where the agent told none: what its stream was estimated at.
+    pub estimated: u64,
+    pub usd: Usd,
+}
+
 /// A string, or nothing where something else stands.
 #[derive(Debug, Default)]
-pub(crate) struct Word<'a>(pub Option<Cow<'a, str>>);
+struct Word<'a>(Option<Cow<'a, str>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Number(Option<f64>);
@@ -68,6 +86,9 @@ pub(crate) enum Usd {
 impl<'a> Used<'a> {
     /// `None` for a line that is no record of a run. `day`: only of this UTC day (`2026-01-31`).
     pub(crate) fn from_line(line: &'a [u8], day: Option<&str>) -> Option<Self> {
+        if line.len() > LONGEST {
+            return None;
+        }
         // Most lines are something else, or of another day; looking costs a tenth of reading.
         memmem::find(line, b"\"run\"")?;
         if let Some(day) = day {
@@ -76,46 +97,44 @@ impl<'a> Used<'a> {
         let used: Self = serde_json::from_slice(line).ok()?;
         let wanted = used.kind.0.as_deref() == Some(Kind::Run.name())
             && used.at.0.is_some()
-            && day.is_none_or(|day| used.day() == Some(day));
+            && day.is_none_or(|day| used.run().day() == Some(day));
         wanted.then_some(used)
     }
 
-    /// When it ended, UTC, RFC 3339.
-    pub(crate) fn at(&self) -> &str {
-        self.at.0.as_deref().unwrap_or_default()
+    pub(crate) fn run(&self) -> Run<'_> {
+        let usd = match (self.cost.usd.0, self.cost.source.0.as_deref()) {
+            (Some(usd), Some("reported")) => Usd::Reported(usd),
+            (Some(usd), _) => Usd::Computed(usd),
+            (None, _) => Usd::Unknown,
+        };
+        Run {
+            at: self.at.0.as_deref().unwrap_or_default(),
+            agent: self.agent.0.as_deref(),
+            provider: self.provider.0.as_deref(),
+            model: self.model.0.as_deref(),
+            profile: self.profile.0.as_deref(),
+            task: self.task.0.as_deref(),
+            usage: Usage {
+                input: self.tokens.input.count(),
+                output: self.tokens.output.count(),
+                cache_read: self.tokens.cache_read.count(),
+                cache_write: self.tokens.cache_write.count(),
+            },
+            estimated: self.tokens_estimated.count().unwrap_or(0),
+            usd,
+        }
     }
+}
 
+impl<'a> Run<'a> {
     /// `2026-01-31`; `None` where the record's time is none.
-    pub(crate) fn day(&self) -> Option<&str> {
-        let day = self.at().get(..10)?;
+    pub(crate) fn day(&self) -> Option<&'a str> {
+        let day = self.at.get(..10)?;
         let shape = |(place, byte): (usize, u8)| match place {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         };
         day.bytes().enumerate().all(shape).then_some(day)
-    }
-
-    /// The tokens that the agent told.
-    pub(crate) fn usage(&self) -> Usage {
-        Usage {
-            input: self.tokens.input.count(),
-            output: self.tokens.output.count(),
-            cache_read: self.tokens.cache_read.count(),
-            cache_write: self.tokens.cache_write.count(),
-        }
-    }
-
-    /// Where the agent told none: what its stream was estimated at.
-    pub(crate) fn estimated(&self) -> u64 {
-        self.tokens_estimated.count().unwrap_or(0)
-    }
-
-    pub(crate) fn usd(&self) -> Usd {
-        match (self.cost.usd.0, self.cost.source.0.as_deref()) {
-            (Some(usd), Some("reported")) => Usd::Reported(usd),
-            (Some(usd), _) => Usd::Computed(usd),
-            (None, _) => Usd::Unknown,
-        }
     }
 }
 
@@ -241,10 +260,10 @@ mod tests {
     fn a_run_is_read_and_all_else_passed_over() {
         let used = Used::from_line(LINE.as_bytes(), None).unwrap();
         assert_eq!(
-            (used.day(), used.task.0.as_deref(), used.usd()),
+            (used.run().day(), used.run().task, used.run().usd),
             (Some("2026-01-31"), Some("a \"b\""), Usd::Reported(0.5))
         );
-        assert_eq!(used.usage().total(), Some(12));
+        assert_eq!(used.run().usage.total(), Some(12));
         assert!(Used::from_line(LINE.as_bytes(), Some("2026-01-31")).is_some());
         assert!(Used::from_line(LINE.as_bytes(), Some("2026-02-01")).is_none());
         for other in [
@@ -261,8 +280,9 @@ mod tests {
     fn values_of_a_wrong_type_are_unknown_and_none_lowers_a_sum() {
         let line = r#"{"at":"soon","kind":"run","task":{"blob":"ab","bytes":9},"model":7,"tokens":"many","tokens_estimated":-5,"cost":{"usd":-3,"source":[]}}"#;
         let used = Used::from_line(line.as_bytes(), None).unwrap();
-        assert_eq!((used.day(), used.usd()), (None, Usd::Unknown));
-        assert_eq!((used.usage().total(), used.estimated()), (None, 0));
-        assert!(used.task.0.is_none() && used.model.0.is_none());
+        let run = used.run();
+        assert_eq!((run.day(), run.usd), (None, Usd::Unknown));
+        assert_eq!((run.usage.total(), run.estimated), (None, 0));
+        assert!(run.task.is_none() && run.model.is_none());
     }
 }

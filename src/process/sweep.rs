@@ -1,7 +1,7 @@
 //! Nothing outlives a launch: while it lasts we are the subreaper, so that every orphan below the child becomes our own child,
 //! whatever session it made for itself. Only processes are touched that were not below us before and that no other thread of ours started.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,9 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use super::supervise::PATIENCE;
 use super::tree::{self, Entry};
+
+/// One that goes by itself in this time was not left behind: the init of a sandbox ends a little after the last process in it.
+const GOING: Duration = Duration::from_millis(50);
 
 /// The subreaper of one launch. `child::wait` of other threads is safe from it as long as the main thread starts nothing meanwhile.
 pub(super) struct Subreaper {
@@ -104,7 +107,9 @@ impl Drop for Subreaper {
 pub(super) struct Broom {
     polite_until: Instant,
     give_up_at: Instant,
-    /// Who was met so far, by pid and start time.
+    /// Since when each is seen.
+    seen: HashMap<(i32, u64), Instant>,
+    /// Who was signalled so far, by pid and start time.
     pub met: HashSet<(i32, u64)>,
 }
 
@@ -114,16 +119,22 @@ impl Broom {
         Self {
             polite_until,
             give_up_at: polite_until + PATIENCE,
+            seen: HashMap::new(),
             met: HashSet::new(),
         }
     }
 
-    /// Signals all that is left now and says how many that were.
+    /// Signals all that is left now and says how many are left.
     pub(super) fn stroke(&mut self, leader: Pid, subreaper: &Subreaper) -> usize {
         let found = subreaper.leftovers();
-        let polite = Instant::now() < self.polite_until;
+        let now = Instant::now();
+        let polite = now < self.polite_until;
         for entry in &found {
-            let new = self.met.insert((entry.pid, entry.start_time));
+            let name = (entry.pid, entry.start_time);
+            if polite && self.seen.entry(name).or_insert(now).elapsed() < GOING {
+                continue;
+            }
+            let new = self.met.insert(name);
             // Gone, or not ours to signal: the next look tells.
             let _ = match (polite, new) {
                 (true, true) => entry

@@ -79,7 +79,7 @@ impl<'a> Content<'a> {
     }
 
     fn lock(&self) -> Result<File> {
-        let path = self.worktree.state_dir().join("recorder.lock");
+        let path = self.worktree.state_dir().join("recorder");
         File::create(path).context(WAITING)
     }
 

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::run::{self, Run};
-use crate::config::CommandLine;
+use crate::config::{self, CommandLine};
 use crate::evidence::verify::Status;
 use crate::exit::{Exit, Refusal};
 use crate::git::{Oid, Worktree};
@@ -46,7 +46,7 @@ pub(crate) struct Order<'a> {
     pub commands: &'a [Command],
     /// Of the setup, and of each command.
     pub timeout: Duration,
-    /// argv of the sandbox, put before the setup and each command.
+    /// argv of the sandbox, put before the setup and each command, as configured.
     pub wrapper: &'a [String],
     /// Shows the output while it comes.
     pub echo: Option<&'a Ui>,
@@ -83,9 +83,10 @@ pub(crate) fn rerun(worktree: &Worktree, order: &Order<'_>) -> Result<Vec<Ran>> 
 }
 
 fn run_all(fresh: &Fresh<'_>, order: &Order<'_>) -> Result<Vec<Ran>> {
+    let sandbox = config::sandbox(order.wrapper, &fresh.path, fresh.worktree.common_dir());
     let go = |argv: &[String]| run::run(argv, &fresh.path, order.timeout, order.echo);
     if let Some(setup) = order.setup {
-        let argv = [order.wrapper, setup].concat();
+        let argv = [&sandbox, setup].concat();
         let why = match go(&argv)? {
             Run::Over(ran) if ran.exit == 0 => None,
             Run::Over(ran) => Some(ran.evidence),
@@ -104,7 +105,7 @@ fn run_all(fresh: &Fresh<'_>, order: &Order<'_>) -> Result<Vec<Ran>> {
         }
     }
     let mut all = Vec::new();
-    for (argv, ids) in distinct(order) {
+    for (argv, ids) in distinct(order, &sandbox) {
         all.push(match go(&argv)? {
             Run::Over(ran) => Ran {
                 ids,
@@ -127,10 +128,10 @@ fn run_all(fresh: &Fresh<'_>, order: &Order<'_>) -> Result<Vec<Ran>> {
 }
 
 /// The command lines as they run, each once, with the items of all that have it.
-fn distinct(order: &Order<'_>) -> Vec<(Vec<String>, Vec<String>)> {
+fn distinct(order: &Order<'_>, sandbox: &[String]) -> Vec<(Vec<String>, Vec<String>)> {
     let mut lines: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for command in order.commands {
-        let argv = check::argv(&command.line, order.wrapper);
+        let argv = check::argv(&command.line, sandbox);
         match lines.iter_mut().find(|(known, _)| *known == argv) {
             Some((_, ids)) => ids.extend(command.ids.iter().cloned()),
             None => lines.push((argv, command.ids.clone())),
@@ -474,7 +475,8 @@ mod tests {
         assert!(!of(left).exists() && !temp.join(left).exists());
         assert!(of(held).join("a").exists() && marker.exists());
         assert!(temp.join("theirs").join(theirs).join("a").exists());
-        drop(lock);
+        // Not by closing it: a child that another test is about to start may hold the same open file for a moment.
+        lock.unlock().unwrap();
         repo.git([
             "worktree",
             "remove",

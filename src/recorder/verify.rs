@@ -132,7 +132,7 @@ pub(crate) fn record(worktree: &Worktree, order: &Order<'_>) -> Result<Recorded>
         worktree,
         head,
         tree,
-        records: notes::all(worktree)?,
+        records: notes::deciding(worktree)?,
         run,
         reader: Reader::open(worktree.root(), config.evidence.max_bytes)?,
         at,
@@ -164,15 +164,15 @@ fn open_contract(worktree: &Worktree) -> Result<Option<Frozen>> {
     let Some(branch) = worktree.branch()? else {
         return Ok(None);
     };
-    contract::open(worktree, &notes::all(worktree)?, &branch, None).map_err(|error| match error
-        .downcast_ref::<Unproven>(
-    ) {
-        Some(unproven) => {
-            let hint = "git arkaint contract freeze FILE, to open another";
-            Refusal::with_exit(Exit::Person, unproven.to_string(), hint).into()
-        }
-        None => error,
-    })
+    contract::open(worktree, &notes::deciding(worktree)?, &branch, None).map_err(
+        |error| match error.downcast_ref::<Unproven>() {
+            Some(unproven) => {
+                let hint = "git arkaint contract freeze FILE, to open another";
+                Refusal::with_exit(Exit::Person, unproven.to_string(), hint).into()
+            }
+            None => error,
+        },
+    )
 }
 
 /// A folder of `file` that is a link, or no folder, would be found out only after the command has run.

@@ -13,8 +13,22 @@ use crate::stand_in::PRELUDE;
 const LEDGER: &str = "refs/notes/arkaint/ledger";
 
 fn append(sandbox: &Sandbox, on: &str, line: &str) {
-    let words = ["notes", "--ref=arkaint/ledger", "append", "--no-separator"];
-    sandbox.git([&words[..], &["-m", line, on]].concat());
+    append_line(sandbox, &sandbox.repo, on, line);
+}
+
+/// Appends a line to a note of the ledger as another program would, with git itself: `notes append` puts an empty line between, and only git
+/// 2.42 can be told not to.
+pub fn append_line(sandbox: &Sandbox, repo: &Path, on: &str, line: &str) {
+    let script = "note=$(git notes --ref=arkaint/ledger show \"$1\" 2>/dev/null && echo .) || note=
+        blob=$(printf '%s%s\\n' \"${note%.}\" \"$2\" | git hash-object -w --stdin)
+        git notes --ref=arkaint/ledger add -f -C \"$blob\" \"$1\" 2>/dev/null";
+    let ran = sandbox
+        .command("sh")
+        .current_dir(repo)
+        .args(["-c", script, "sh", on, line])
+        .status()
+        .unwrap();
+    assert!(ran.success());
 }
 
 fn lines(sandbox: &Sandbox, on: &str) -> Vec<String> {
@@ -124,6 +138,54 @@ fn what_is_not_understood_is_said_or_shown_and_kept_byte_for_byte() {
     for verb in [&["status"][..], &["log", "--export"], &["log", "--verify"]] {
         sandbox.arkaint(verb).expect(0);
     }
+}
+
+/// A line that somebody made of 60 MB, and 40 MB that are none, on the commit that the next run is recorded on; less where time is short.
+#[test]
+fn a_note_of_a_hundred_megabytes_is_said_kept_and_in_nobodys_way() {
+    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
+    let mega = if long { 1_000_000 } else { 50_000 };
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.agent("cat > /dev/null; echo 'ARKAINT: done'\n");
+    let mut note =
+        br#"{"at":"2026-01-31T12:00:00.000Z","id":"big","kind":"run","v":1,"task":""#.to_vec();
+    note.resize(60 * mega, b'x');
+    note.extend(b"\"}\n");
+    note.resize(100 * mega, b'?');
+    note.push(b'\n');
+    let file = sandbox.home().join("note");
+    std::fs::write(&file, &note).unwrap();
+    let show = "git notes --ref=arkaint/ledger show";
+    sandbox.sh(&format!(
+        "git notes --ref=arkaint/ledger add -C $(git hash-object -w {})",
+        file.display()
+    ));
+    for words in [
+        &["log"][..],
+        &["log", "-n", "3"],
+        &["cost"],
+        &["status"],
+        &["decay"],
+    ] {
+        sandbox.arkaint(words).expect(0);
+    }
+    let ran = sandbox.arkaint(["boot", "go on"]).expect(0);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    let ran = sandbox.arkaint(["log", "--json"]).expect(0);
+    assert!(
+        ran.stderr.contains("2 lines of the ledger are no records"),
+        "{}",
+        ran.stderr
+    );
+    let runs = crate::cycle::records(&sandbox, "run");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(
+        sandbox.arkaint(["cost", "--json"]).json()["total"]["runs"],
+        1
+    );
+    // Not a byte of it was touched.
+    let same = format!("{show} | head -c {} | cmp - {}", note.len(), file.display());
+    sandbox.sh(&same);
 }
 
 /// report_git_ai_notes_merge_mixed_fanout.

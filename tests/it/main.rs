@@ -3,6 +3,8 @@
 
 mod agents;
 mod breaker;
+mod bubblewrap;
+mod chaos;
 mod checkpoint;
 mod claude_cycle;
 mod completions;
@@ -15,6 +17,7 @@ mod deliver;
 mod demo;
 mod dispatch;
 mod docs;
+mod doctor;
 mod drift;
 mod evidence_cycle;
 mod evidence_schema;
@@ -38,6 +41,7 @@ mod packet;
 mod reports;
 mod retention;
 mod rollback;
+mod runaway;
 mod sandbox;
 mod secrets;
 mod shapes;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::ledger::append_line;
 use crate::sandbox::{Ran, Sandbox};
 
 const LEDGER: &str = "refs/notes/arkaint/ledger";
@@ -48,9 +49,7 @@ impl World {
 
     /// Appends a line to the note on HEAD as another program would, with git itself.
     fn append(&self, clone: &Path, line: &str) {
-        let notes = ["notes", "--ref=arkaint/ledger"];
-        let rest = ["append", "--no-separator", "-m", line, "HEAD"];
-        self.git(clone, &[&notes[..], &rest].concat());
+        append_line(&self.sandbox, clone, "HEAD", line);
     }
 
     /// The lines of the note on `on`, as git shows them.

@@ -14,6 +14,7 @@ use crate::config::{self, FILE};
 use crate::exit::Exit;
 use crate::git::Worktree;
 use crate::hooks;
+use crate::ledger::cache;
 use crate::ui::{Tone, Ui};
 
 pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exit> {
@@ -26,6 +27,7 @@ pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exi
     did.extend(notes::remove(worktree, record.as_ref())?);
     did.extend(exclude::remove(worktree, record.as_ref())?);
     did.extend(remove_file(worktree, record.as_ref())?);
+    cache::forget(worktree)?;
     if let Some(record) = record {
         notes::restore_bytes(worktree, &record)?;
         record.forget()?;

@@ -349,3 +349,23 @@ fn broken_toml_names_its_line_in_one_line() {
         "arkaint.toml:2: not UTF-8"
     );
 }
+
+#[test]
+fn whatever_the_file_holds_is_read_or_refused_with_a_hint() {
+    let examples = [
+        template(Some(("cargo test", "Cargo.toml"))),
+        "[checkpoint]\ntest = [\"make\", \"check\"]\ntimeout = \"20m\"\n[profile.x]\nallow = [\"docs/\", \"*.md\"]\n[[dod]]\nid = \"d\"\nkind = \"grep\"\npattern = \"^a$\"\npaths = [\"src/**\"]\n[price.\"a/b\"]\ninput = 1.5\n".to_owned(),
+    ];
+    let examples = examples.map(String::into_bytes);
+    crate::text::fuzz::damaged(&examples, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let sources = Sources {
+            file: Some(&text),
+            ..Sources::default()
+        };
+        if let Err(no) = load(&sources) {
+            assert!(!no.cause.contains('\n'), "{}", no.cause);
+            assert!(!no.hints.is_empty());
+        }
+    });
+}

@@ -1,0 +1,72 @@
+//! The step that changes the worktree: from one tree to another, only what differs, all or nothing. Where git cannot write any more it is
+//! switched back. It archives nothing: `from` is archived.
+
+use anyhow::Result;
+
+use super::Snapshot;
+use crate::exit::{Exit, Refusal};
+use crate::git::Oid;
+use crate::git::hardened::{Attributes, Hardened};
+use crate::journal;
+
+/// What became of it.
+pub(super) enum Switched {
+    Done,
+    /// A file is not as `from` has it, git's words; nothing was changed.
+    Moved(String),
+}
+
+/// Switches what is in `from` and on disk to `to`; the private index holds `archive`, which has that and all else.
+///
+/// # Errors
+/// A [`Refusal`] when git could not write: the worktree is as it was then and the journal clear, or, where not even that could be done, the
+/// journal has what is to be finished.
+pub(super) fn switch(
+    git: &Hardened<'_>,
+    attributes: Attributes,
+    from: Oid,
+    to: Oid,
+    archive: &Snapshot,
+) -> Result<Switched> {
+    let out = git
+        .call(attributes, ["read-tree", "-m", "-u"])
+        .args([from.to_string(), to.to_string()])
+        .output()?;
+    if out.code == Some(0) {
+        return Ok(Switched::Done);
+    }
+    // git looks at every file before it touches the first.
+    let before_the_first_step = ["not uptodate", "would be overwritten", "would be removed"];
+    if before_the_first_step
+        .iter()
+        .any(|words| out.stderr.contains(words))
+    {
+        return Ok(Switched::Moved(out.reason()));
+    }
+    let reason = out.reason();
+    let (cause, hint) = match undo(git, archive.tree) {
+        Ok(()) => {
+            journal::clear(git.worktree())?;
+            (
+                format!("files could not be written, everything is as it was: {reason}"),
+                "make room on the disk, then try again",
+            )
+        }
+        Err(error) => (
+            format!(
+                "files could not be written ({reason}), nor put back ({error:#}); archive {} has all of them",
+                archive.id
+            ),
+            "make room on the disk, then git arkaint rollback: it is finished first",
+        ),
+    };
+    Err(Refusal::with_exit(Exit::Person, cause, hint).into())
+}
+
+/// Back to what was archived. A git that failed has not written its index: that still says so.
+fn undo(git: &Hardened<'_>, archived: Oid) -> Result<()> {
+    let now = git.content_tree(&git.index(), Attributes::Raw)?.tree;
+    git.call(Attributes::Raw, ["read-tree", "-m", "-u"])
+        .args([now.to_string(), archived.to_string()])
+        .run()
+}

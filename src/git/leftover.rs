@@ -1,0 +1,163 @@
+//! Locks of git's that outlived their maker: which are dead, by proof. Nothing that a living process may hold is ever removed here, and
+//! whether the caller may ask at all (it holds Arkaint's own lock) is the caller's to know.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::Worktree;
+
+/// A lock of unknown origin that is younger than this is not touched.
+const OLD: Duration = Duration::from_secs(600);
+
+/// Verbs of git that may last for hours and hold no lock: those that show a page, daemons, and our own commands.
+const READERS: [&str; 13] = [
+    "arkaint",
+    "log",
+    "show",
+    "diff",
+    "blame",
+    "grep",
+    "shortlog",
+    "help",
+    "cat-file",
+    "rev-list",
+    "reflog",
+    "fsmonitor--daemon",
+    "credential-cache--daemon",
+];
+
+/// Is this lock there, and does no process have it open? What cannot be seen (another user's git, a system without `/proc`) counts as open.
+pub(crate) fn is_closed(lock: &Path) -> bool {
+    let (Ok(meta), Ok(processes)) = (lock.symlink_metadata(), fs::read_dir("/proc")) else {
+        return false;
+    };
+    let name = lock.file_name();
+    let same = |link: &Path| {
+        // By name first: looking at every open file could wait for a file system that is gone.
+        fs::read_link(link).is_ok_and(|to| to.file_name() == name)
+            && fs::metadata(link).is_ok_and(|m| (m.dev(), m.ino()) == (meta.dev(), meta.ino()))
+    };
+    !processes.flatten().any(|process| {
+        let process = process.path();
+        match fs::read_dir(process.join("fd")) {
+            Ok(open) => open.flatten().any(|fd| same(&fd.path())),
+            Err(_) => name_of(&process).is_some_and(|name| name.starts_with("git")),
+        }
+    })
+}
+
+fn name_of(process: &Path) -> Option<String> {
+    let pid = process.file_name()?.to_str()?;
+    pid.parse::<u32>().ok()?;
+    fs::read_to_string(process.join("comm")).ok()
+}
+
+/// Removes the lock if it is older than ten minutes and no process has it open. Returns whether it did.
+pub(crate) fn remove_old(lock: &Path) -> Result<bool> {
+    let Ok(meta) = lock.symlink_metadata() else {
+        return Ok(false);
+    };
+    // A time that lies ahead tells no age.
+    let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+    if !meta.is_file() || age.is_none_or(|age| age < OLD) || !is_closed(lock) {
+        return Ok(false);
+    }
+    super::state::remove(lock).context("removing an old lock")?;
+    Ok(true)
+}
+
+/// Does a git that may write run in one of the repository's worktrees now? Without `/proc` nobody can tell, and the answer is yes.
+pub(crate) fn git_is_at_work(worktree: &Worktree) -> bool {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return true;
+    };
+    let folders = folders(worktree);
+    let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    processes.flatten().any(|process| {
+        let process = process.path();
+        let is_git = name_of(&process)
+            .is_some_and(|name| name.starts_with("git") && !name.starts_with("git-arkaint"));
+        is_git
+            && !reads_only(&process)
+            && match fs::read_link(process.join("cwd")) {
+                Ok(dir) => inside(&dir),
+                // It has ended meanwhile, unless we may not look.
+                Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+            }
+    })
+}
+
+/// The folders that a git of this repository runs in: it goes to the top of its worktree, or to its git directory.
+fn folders(worktree: &Worktree) -> Vec<PathBuf> {
+    let linked = worktree.common_dir().join("worktrees").read_dir();
+    let linked = linked.into_iter().flatten().flatten().filter_map(|entry| {
+        let dot_git = fs::read_to_string(entry.path().join("gitdir")).ok()?;
+        Some(Path::new(dot_git.trim_end()).parent()?.to_owned())
+    });
+    linked
+        .chain([
+            worktree.root().to_owned(),
+            worktree.common_dir().to_owned(),
+            worktree
+                .common_dir()
+                .parent()
+                .unwrap_or(worktree.root())
+                .to_owned(),
+        ])
+        .collect()
+}
+
+fn reads_only(process: &Path) -> bool {
+    let line = fs::read(process.join("cmdline")).unwrap_or_default();
+    let mut words = line.split(|b| *b == 0).skip(1);
+    while let Some(word) = words.next() {
+        match word {
+            b"-C" | b"-c" => drop(words.next()),
+            word if word.starts_with(b"-") => {}
+            verb => return READERS.iter().any(|reader| reader.as_bytes() == verb),
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_an_old_lock_that_nobody_has_open_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("index.lock");
+        assert!(!remove_old(&lock).unwrap(), "there is none");
+        let file = File::create(&lock).unwrap();
+        assert!(!is_closed(&lock));
+        drop(file);
+        assert!(is_closed(&lock));
+        assert!(!remove_old(&lock).unwrap(), "it is young");
+        let aged = |by: i64| {
+            let file = File::options().write(true).open(&lock).unwrap();
+            let by_seconds = Duration::from_secs(by.unsigned_abs());
+            let now = SystemTime::now();
+            let at = if by < 0 {
+                now + by_seconds
+            } else {
+                now - by_seconds
+            };
+            file.set_modified(at).unwrap();
+            file
+        };
+        drop(aged(-3600));
+        assert!(!remove_old(&lock).unwrap(), "its age is unknown");
+        let held = aged(3600);
+        assert!(!remove_old(&lock).unwrap(), "it is open");
+        drop(held);
+        assert!(remove_old(&lock).unwrap() && !lock.exists());
+    }
+}
