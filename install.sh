@@ -130,7 +130,7 @@ build() {
 
 # Everything is laid out first, in the shape that it will have below the prefix.
 stage=$work/stage
-mkdir -p "$stage/bin" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" "$stage/share/fish/vendor_completions.d"
+mkdir -p "$stage/bin" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" "$stage/share/fish/vendor_conf.d"
 for program in git-arkaint git-arkaint-checkpoint git-arkaint-boot git-arkaint-cycle; do
     [ -f "$from/$program" ] || fail "$from/$program is not there; nothing was installed" "cargo build --release"
     cp "$from/$program" "$stage/bin/$program"
@@ -139,7 +139,7 @@ arkaint=$stage/bin/git-arkaint
 "$arkaint" man -q --install "$stage/share/man"
 "$arkaint" completions bash >"$stage/share/bash-completion/completions/git-arkaint"
 "$arkaint" completions zsh >"$stage/share/zsh/site-functions/_git-arkaint"
-"$arkaint" completions fish >"$stage/share/fish/vendor_completions.d/git-arkaint.fish"
+"$arkaint" completions fish >"$stage/share/fish/vendor_conf.d/git-arkaint.fish"
 (cd "$stage" && find . -type f | sed 's/^\.\///' | sort) >"$work/files"
 
 # A file of the same name that is not ours is someone's: it is not overwritten.

@@ -1,5 +1,5 @@
-//! Shell completions, made from the words of `cli`. For bash a second, hand-written half hangs into git's own completion, which
-//! generated scripts cannot. It installs nothing.
+//! Shell completions, made from the words of `cli`. For bash and fish a second, hand-written half hangs into git's own completion, which
+//! generated scripts cannot; that of zsh finds ours by its name. It installs nothing.
 
 use std::fmt::Write;
 
@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 
 const GIT_BASH: &str = include_str!("completions/git.bash");
+const GIT_FISH: &str = include_str!("completions/git.fish");
 
 /// `git arkaint completions SHELL`.
 pub(crate) fn run(words: &Completions, ui: &Ui) -> Exit {
@@ -42,6 +43,8 @@ fn script(shell: Shell) -> String {
         text = text.replace("git__subcmd__arkaint", "git__arkaint");
         text.push('\n');
         text += &git_bash(&command);
+    } else if matches!(shell, Shell::Fish) {
+        text += GIT_FISH;
     }
     text
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::chain::NAMED;
 use super::folder::{Folder, Standing, ask};
 use super::install::{Report, is_our_file, is_same};
 use super::receipt::Receipt;
@@ -29,6 +30,7 @@ pub(crate) fn uninstall(worktree: &Worktree) -> Result<Report> {
             stayed |= take_out(folder, name, &mut lines)
                 .with_context(|| format!("taking {} out", name.as_str()))?;
         }
+        remove_leftovers(folder);
     }
     let receipt = Receipt::read(worktree.common_dir());
     if unset_bin(worktree, receipt.as_ref())? {
@@ -59,6 +61,20 @@ pub(crate) fn uninstall(worktree: &Worktree) -> Result<Report> {
             Exit::Done
         },
     })
+}
+
+/// Removes what a killed hook left beside the folder: links alone.
+fn remove_leftovers(folder: &Path) {
+    let Some(entries) = folder.parent().and_then(|around| fs::read_dir(around).ok()) else {
+        return;
+    };
+    let is_ours = |name: &OsStr| name.as_encoded_bytes().starts_with(NAMED.as_bytes());
+    for entry in entries
+        .flatten()
+        .filter(|entry| is_ours(&entry.file_name()))
+    {
+        let _ = fs::remove_dir_all(entry.path());
+    }
 }
 
 /// Takes one hook out of `folder`; returns whether something had to stay.

@@ -1,8 +1,9 @@
-//! Completions as the shells run them: bash through git's own completion, fish by its own question, zsh read for errors.
+//! Completions as the shells run them, each through git's own completion: bash by its function, fish by its question, zsh on a terminal.
 //! That every verb and flag is in each script is held by the unit tests beside the generator.
 
 use std::path::Path;
 
+use crate::not_run::not_run;
 use crate::sandbox::{Ran, Sandbox};
 
 const GIT_COMPLETION: [&str; 4] = [
@@ -44,6 +45,7 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
         .into_iter()
         .find(|path| Path::new(path).exists())
     else {
+        not_run("bash_completes_git_arkaint", "git completion");
         return;
     };
     let sandbox = Sandbox::new();
@@ -114,28 +116,93 @@ fn bash_completes_git_arkaint_inside_the_completion_of_git() {
     assert_eq!(offered("git-arkaint cycle --re"), "--red --repeat");
 }
 
+/// zsh on a terminal of its own (zsh/zpty): what it lists at the end of a line, with our script in `fpath` beside its own `_git`.
+const ZSH: &str = r#"
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "PS1=; fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; setopt no_beep; bindkey '^X' list-choices; echo READY-\$((1+1))"
+zpty -r z out '*READY-2*'
+zpty -w -n z "$2"$'\x18'
+# The list, then the line that was typed is drawn again.
+zpty -r z out '* -- *'
+zpty -r z rest "*$2*"
+print -r -- "$out$rest"
+zpty -d z
+"#;
+
 #[test]
-fn fish_and_zsh_read_their_scripts() {
+fn zsh_completes_git_arkaint_inside_the_completion_of_git() {
     let sandbox = Sandbox::new();
+    if sandbox.command("zsh").arg("--version").output().is_err() {
+        not_run("zsh_completes_git_arkaint", "zsh");
+        return;
+    }
     let zsh = script(&sandbox, "zsh");
-    if let Ok(ran) = sandbox.command("zsh").arg("-n").arg(&zsh).output() {
-        Ran::from(ran).expect(0);
+    Ran::from(sandbox.command("zsh").arg("-n").arg(&zsh).output().unwrap()).expect(0);
+    let functions = sandbox.home().join("functions");
+    std::fs::create_dir(&functions).unwrap();
+    std::fs::rename(zsh, functions.join("_git-arkaint")).unwrap();
+    let escapes = regex::Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").unwrap();
+    let words = regex::Regex::new(r"(?m)^(\S+) +-- ").unwrap();
+    for (line, wanted) in [
+        ("git arkaint cy", &["cycle"][..]),
+        ("git arkaint cycle --re", &["--red", "--repeat"]),
+        ("git-arkaint hooks st", &["status"]),
+        ("git -C . arkaint dispatch --re", &["--red", "--resume"]),
+    ] {
+        let ran = sandbox
+            .command("timeout")
+            .args(["60", "zsh", "-f", "-c", ZSH, "zsh"])
+            .arg(&functions)
+            .arg(line)
+            .output()
+            .unwrap();
+        let shown = Ran::from(ran).expect(0).stdout;
+        let shown = escapes.replace_all(&shown, "").replace('\r', "");
+        let offered: Vec<&str> = words
+            .captures_iter(&shown)
+            .map(|found| found.get(1).unwrap().as_str())
+            .collect();
+        assert_eq!(offered, wanted, "{line}: {shown:?}");
+    }
+}
+
+#[test]
+fn fish_completes_git_arkaint_inside_the_completion_of_git() {
+    let sandbox = Sandbox::new();
+    if sandbox.command("fish").arg("--version").output().is_err() {
+        not_run("fish_completes_git_arkaint", "fish");
+        return;
     }
     let fish = script(&sandbox, "fish");
-    let ask = format!(
-        "source {}; complete -C 'git-arkaint cy'; complete -C 'git-arkaint cycle --re'",
-        fish.display()
-    );
-    if let Ok(ran) = sandbox
-        .command("fish")
-        .args(["--no-config", "-c", &ask])
-        .output()
-    {
+    let conf = sandbox.home().join(".config/fish/conf.d");
+    std::fs::create_dir_all(&conf).unwrap();
+    std::fs::rename(fish, conf.join("git-arkaint.fish")).unwrap();
+    for (line, wanted) in [
+        ("git arka", &["arkaint"][..]),
+        ("git arkaint cy", &["cycle"]),
+        ("git arkaint cycle --re", &["--red", "--repeat"]),
+        ("git -C . arkaint hooks status --p", &["--probe"]),
+        ("git arkaint-cycle --re", &["--red", "--repeat"]),
+        ("git-arkaint cy", &["cycle"]),
+        ("git-arkaint cycle --re", &["--red", "--repeat"]),
+        ("git-arkaint-cycle --re", &["--red", "--repeat"]),
+        // git's own are still there.
+        ("git cherry-p", &["cherry-pick"]),
+    ] {
+        let ran = sandbox
+            .command("fish")
+            .args(["-c", &format!("complete -C '{line}'")])
+            .output()
+            .unwrap();
         let offered = Ran::from(ran).expect(0).stdout;
-        let words: Vec<&str> = offered
+        let mut words: Vec<&str> = offered
             .lines()
             .filter_map(|line| line.split('\t').next())
+            .filter(|word| !word.starts_with("arkaint-"))
             .collect();
-        assert_eq!(words, ["cycle", "--red", "--repeat"], "{offered}");
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words, wanted, "{line}: {offered}");
     }
 }

@@ -76,6 +76,22 @@ fn all_parts_are_installed_where_git_man_and_the_shells_find_them() {
     ] {
         assert!(git(&[verb, "-h"]).contains("Usage: git arkaint"), "{verb}");
     }
+    // git itself finds us, and says so.
+    let listed = git(&["help", "-a"]);
+    let ours: Vec<&str> = listed
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("arkaint"))
+        .collect();
+    assert_eq!(
+        ours,
+        [
+            "arkaint",
+            "arkaint-boot",
+            "arkaint-checkpoint",
+            "arkaint-cycle"
+        ]
+    );
     if sandbox.command("man").arg("--version").output().is_ok() {
         assert!(git(&["arkaint", "--help"]).contains("GIT-ARKAINT(1)"));
     }
@@ -84,7 +100,7 @@ fn all_parts_are_installed_where_git_man_and_the_shells_find_them() {
         "share/man/man1/git-arkaint-cycle.1",
         "share/bash-completion/completions/git-arkaint",
         "share/zsh/site-functions/_git-arkaint",
-        "share/fish/vendor_completions.d/git-arkaint.fish",
+        "share/fish/vendor_conf.d/git-arkaint.fish",
     ] {
         assert!(there.contains(part), "{part}");
     }

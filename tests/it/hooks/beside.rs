@@ -36,6 +36,41 @@ END
     }
 }
 
+/// Hooks that are one program under many names: husky 4 and overcommit do nothing where their name is another.
+#[test]
+fn a_hook_that_asks_for_its_name_is_told_the_one_that_git_gave_it() {
+    let bench = Bench::guarded(&gits()[0]);
+    for (what, set_up) in [
+        (
+            "husky 4",
+            r#"printf '#!/bin/sh\n. "$(dirname "$0")/husky.sh"\n' >.git/hooks/pre-commit; echo 'echo "$(basename "$0")" >~/name' >.git/hooks/husky.sh"#,
+        ),
+        (
+            "by the shell",
+            r#"printf '#!/bin/sh\necho "${0##*/}" >~/name\n' >.git/hooks/pre-commit"#,
+        ),
+        (
+            "one program, linked",
+            r#"printf '#!/bin/sh\necho "$(echo "$0" | sed s,.*/,,)" >~/name\n' >.git/hooks/all; ln -s all .git/hooks/pre-commit; chmod +x .git/hooks/all"#,
+        ),
+        (
+            "of another language",
+            r##"printf '#!/usr/bin/env python3\nimport os, sys\nopen(os.path.expanduser("~/name"), "w").write(os.path.basename(sys.argv[0]) + "\\n")\n' >.git/hooks/pre-commit"##,
+        ),
+        (
+            "and where it is",
+            r#"printf '#!/bin/sh\ncd "$(dirname "$0")/.." && test -f HEAD && test -d objects && basename "$0" >~/name\n' >.git/hooks/pre-commit"#,
+        ),
+    ] {
+        bench.ok(&format!(
+            "git arkaint -q hooks uninstall; rm -f .git/hooks/pre-commit .git/hooks/all ~/name; {set_up}; chmod +x .git/hooks/pre-commit
+             git arkaint -q hooks install; git commit -q --allow-empty -m x"
+        ));
+        assert_eq!(bench.ok("cat ~/name"), "pre-commit\n", "{what}");
+        bench.ok("! ls -d .git/hooks.arkaint* 2>/dev/null");
+    }
+}
+
 #[test]
 fn the_previous_hook_decides_as_git_would_let_it() {
     let bench = Bench::guarded(&gits()[0]);

@@ -353,3 +353,28 @@ fn shims_find_the_program_or_refuse() {
         "git arkaint hooks status; git arkaint hooks install; git arkaint hooks status --probe",
     );
 }
+
+/// Shims of an earlier version are ours: they guard, a new installation replaces them, and they are taken out whole.
+#[test]
+fn shims_of_an_earlier_version_are_known() {
+    let bench = Bench::guarded(&gits()[0]);
+    let earlier = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks/1");
+    let put = || {
+        for hook in ["pre-commit", "pre-merge-commit", "pre-push"] {
+            let to = bench.folder().join(".git/hooks").join(hook);
+            fs::copy(earlier.join(hook), &to).unwrap();
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    };
+    put();
+    bench.ok("git arkaint hooks status --probe | grep -q 'version 1'");
+    bench.ok("echo n >>src/a; git commit -qam fine");
+    bench
+        .run("echo n >>scripts/build.sh; git commit -qam x")
+        .expect(1);
+    bench.ok("git arkaint -q hooks install; ! git arkaint hooks status --probe | grep 'version 1'; ! ls .git/hooks/*.arkaint-prev 2>/dev/null");
+    put();
+    bench.ok("git arkaint hooks uninstall; ! grep -rq arkaint .git/hooks");
+    // A killed hook leaves a folder of links beside.
+    bench.ok("git arkaint -q hooks install; mkdir .git/hooks.arkaint-x; ln -s ../hooks/all .git/hooks.arkaint-x/all; git arkaint -q hooks uninstall; test ! -e .git/hooks.arkaint-x");
+}

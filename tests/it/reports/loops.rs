@@ -104,19 +104,39 @@ fn report_orca_13695() {
     assert_eq!(sandbox.git(["stash", "list"]).lines().count(), 2);
 }
 
-/// The agent takes the git directory away as if it were a temporary file.
+/// The agent takes the git directory away as if it were a temporary file: it is found and put back. One that is gone is said, and nothing is put
+/// into its place.
 #[test]
 fn report_gemini_cli_19729() {
-    let sandbox = world(GREEN, "echo work >work.txt; mv .git ../gone; finish done");
-    let ran = cycle(&sandbox);
-    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let script = "echo work >>work.txt; [ $launch = 1 ] && mv .git ../gone; finish done";
+    let sandbox = world(GREEN, script);
+    let ran = cycle(&sandbox).expect(0);
     assert!(
-        ran.stderr.contains(".git") && ran.stderr.contains("hint: "),
+        ran.stderr.contains("/repo/.git was moved to ") && ran.stderr.contains("put back"),
+        "{}",
+        ran.stderr
+    );
+    sandbox.git(["fsck", "--strict"]);
+    assert!(sandbox.git(["show", "HEAD:work.txt"]).starts_with("work"));
+
+    let sandbox = world(GREEN, "echo work >work.txt; rm -rf .git; finish done");
+    sandbox.sh("cp -a .git ../backup");
+    let ran = cycle(&sandbox).expect(3);
+    assert!(
+        ran.stderr
+            .contains("/repo/.git was removed while the agent ran")
+            && ran
+                .stderr
+                .contains("hint: take it from a clone or a backup"),
         "{}",
         ran.stderr
     );
     assert_eq!(sandbox.read("work.txt"), "work\n");
-    assert!(sandbox.repo.with_file_name("gone").is_dir());
+    // The work goes on from what a person brings back.
+    sandbox.sh("rm -rf .git; mv ../backup .git");
+    sandbox.agent("cat >/dev/null; echo more >>work.txt; echo 'ARKAINT: done'");
+    cycle(&sandbox).expect(0);
+    assert_eq!(sandbox.git(["show", "HEAD:work.txt"]), "work\nmore");
 }
 
 /// A huge new file blocks nothing: it is archived as everything is, and comes back byte for byte.
