@@ -82,8 +82,12 @@ fn each(raw: &[u8], mut found: impl FnMut(&str, Change)) -> Result<()> {
 fn change(header: &str, path: Vec<u8>) -> Result<Change> {
     let parents = 1 + header.bytes().take_while(|b| *b == b':').count();
     let words: Vec<_> = header.trim_start_matches(':').split(' ').collect();
-    if words.len() != 2 * parents + 3 {
-        bail!("git diff-tree gave a line of an unknown form: {header}");
+    let letters = words.get(2 * parents + 2).copied().unwrap_or_default();
+    if words.len() != 2 * parents + 3 || !letters.bytes().all(|b| b.is_ascii_alphabetic()) {
+        bail!(
+            "git diff-tree gave a line of an unknown form: {}",
+            text::visible_line(header)
+        );
     }
     let mode = |word: &str| {
         u32::from_str_radix(word, 8).context("reading a mode in the output of git diff-tree")
@@ -94,7 +98,7 @@ fn change(header: &str, path: Vec<u8>) -> Result<Change> {
             .map(|word| mode(word))
             .collect::<Result<_>>()?,
         new_mode: mode(words[parents])?,
-        letters: words[2 * parents + 2].to_owned(),
+        letters: letters.to_owned(),
         path,
     })
 }
