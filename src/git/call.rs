@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, bail};
 
 use super::Worktree;
+use super::content::Trees;
 
 /// The user's own git: their configuration, hooks, signing and filters apply. Never used between a launch and the check.
 #[derive(Clone, Copy)]
@@ -39,15 +40,30 @@ impl Trusted<'_> {
         index: &std::path::Path,
         content: &super::Content,
     ) -> Result<bool> {
-        // `status` would compare all of it with HEAD besides.
-        let listed = self
-            .call(["ls-files", "-z", "-m", "-d", "-o", "--exclude-standard"])
-            .env("GIT_INDEX_FILE", index)
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .bytes()
-            .context("looking at the worktree again")?;
-        Ok(listed
-            .split(|b| *b == 0)
+        let look = |words: &[&str]| {
+            self.call(words)
+                .env("GIT_INDEX_FILE", index)
+                .env("GIT_OPTIONAL_LOCKS", "0")
+        };
+        // Two halves at the same time, each of one look at every file; `status` would compare all of it with HEAD besides.
+        let changed = look(&[
+            "diff-files",
+            "-z",
+            "--name-only",
+            "--ignore-submodules=dirty",
+        ]);
+        let new = look(&["ls-files", "-z", "-o", "--exclude-standard"]);
+        let (changed, new) = std::thread::scope(|scope| {
+            let changed = scope.spawn(|| changed.bytes());
+            let new = new.bytes();
+            (changed.join(), new)
+        });
+        let changed = changed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let doing = "looking at the worktree again";
+        let (changed, new) = (changed.context(doing)?, new.context(doing)?);
+        Ok([changed, new]
+            .iter()
+            .flat_map(|listed| listed.split(|b| *b == 0))
             .filter(|path| !path.is_empty())
             .map(|path| path.strip_suffix(b"/").unwrap_or(path))
             // What lies in a nested repository was never part of the content.
@@ -72,7 +88,7 @@ impl Trusted<'_> {
 
     /// The content tree, staged into `index` with the user's own filters and attributes.
     pub(crate) fn content_tree(self, index: &std::path::Path) -> Result<super::Content> {
-        super::content::stage(self.worktree, index, &|args| {
+        super::content::stage(self.worktree, index, Trees::Here, &|args| {
             self.call(args).env("GIT_INDEX_FILE", index)
         })
         .context("reading the worktree")

@@ -20,6 +20,15 @@ pub(crate) struct Content {
     pub nested: Vec<Vec<u8>>,
 }
 
+/// Who writes the trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trees {
+    /// We do, in this process.
+    Here,
+    /// git does, and syncs each to the disk: nothing is thrown away before that.
+    ByGit,
+}
+
 /// Our own folders at the root: never content, even where somebody tracks them.
 const OURS: [&str; 2] = [".arkaint", ".ak-loop"];
 
@@ -83,6 +92,7 @@ fn about_ours(line: &str) -> bool {
 pub(crate) fn stage(
     worktree: &Worktree,
     index: &Path,
+    trees: Trees,
     git: &dyn Fn(&[&str]) -> Call,
 ) -> Result<Content> {
     let linked = Linked::take_out(worktree, index, git)?;
@@ -153,9 +163,17 @@ pub(crate) fn stage(
     nested.retain(|path| linked.all.iter().all(|link| link.path != *path));
     linked.put_back(worktree, git, &mut nested)?;
     // What a partial clone left with its remote need not be here to be named; an archive is verified apart.
-    let partial = worktree.is_partial()?.then_some("--missing-ok");
-    let tree = git(&["write-tree"]).args(partial).text()?;
-    let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
+    let own = match trees {
+        Trees::Here => worktree.tree_of_index(index)?,
+        Trees::ByGit => None,
+    };
+    let tree = if let Some(tree) = own {
+        tree
+    } else {
+        let partial = worktree.is_partial()?.then_some("--missing-ok");
+        let tree = git(&["write-tree"]).args(partial).text()?;
+        Oid::from_hex(tree.as_bytes()).context("reading a tree name")?
+    };
     Ok(Content {
         tree: without_ours(worktree, git, tree)?,
         nested,

@@ -23,6 +23,9 @@ const KNOWN: [&str; 8] = [
 /// A [`Refusal`] that names the extension or the version.
 pub(super) fn check(common_dir: &Path) -> Result<(), Refusal> {
     let config = common_dir.join("config");
+    if std::fs::read(&config).is_ok_and(|text| is_plain(&text)) {
+        return Ok(());
+    }
     let source = gix::config::Source::Local;
     // What cannot be parsed is git's to name.
     let Ok(config) = gix::config::File::from_path_no_includes(config, source) else {
@@ -52,6 +55,15 @@ pub(super) fn check(common_dir: &Path) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Nothing to ask of most files: no extension, and no version but the two that are known.
+fn is_plain(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    let has = |what: &[u8]| memchr::memmem::find(&text, what).is_some();
+    let versions = memchr::memmem::find_iter(&text, b"repositoryformatversion").count();
+    let known = has(b"repositoryformatversion = 0\n") || has(b"repositoryformatversion = 1\n");
+    !has(b"extensions") && (versions == 0 || versions == 1 && known)
 }
 
 /// The name that git writes into `HEAD` where refs are kept elsewhere, so that older programs find none.

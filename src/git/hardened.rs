@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::call::Call;
-use super::content::{self, Content};
+use super::content::{self, Content, Trees};
 use super::{Oid, Worktree};
 
 /// Keys of the operator's configuration that decide how bytes get from the object store to disk and back.
@@ -174,7 +174,7 @@ impl<'a> Hardened<'a> {
 
     /// The content tree, staged into `index` ([`content::stage`]).
     pub(crate) fn content_tree(&self, index: &Path, attributes: Attributes) -> Result<Content> {
-        content::stage(self.worktree, index, &|args| {
+        content::stage(self.worktree, index, Trees::ByGit, &|args| {
             self.call_on(index, attributes, args)
         })
         .context("reading the worktree")

@@ -15,6 +15,7 @@ pub(crate) mod hardened;
 pub(crate) mod heirloom;
 pub(crate) mod hook_env;
 mod index_lock;
+mod index_tree;
 pub(crate) mod leftover;
 pub(crate) mod named;
 pub(crate) mod patch;
