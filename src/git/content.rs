@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use gix::index::entry::Flags;
 
 use super::call::Call;
-use super::{Oid, Worktree, exclude_pathspec, folders_in};
+use super::{Oid, Worktree, exclude_pathspecs, folders_in};
 use crate::exit::{Exit, Refusal};
 use crate::text;
 
@@ -102,7 +102,7 @@ pub(crate) fn stage(
     if sparse {
         unhide_present(worktree, git)?;
     }
-    pathspecs.extend(linked.all.iter().map(|link| exclude_pathspec(&link.path)));
+    pathspecs.extend(linked.pathspecs());
     let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
             .args(sparse.then_some("--sparse"))
@@ -117,11 +117,7 @@ pub(crate) fn stage(
     };
     let mut nested = Vec::new();
     let mut out = add(&pathspecs)?;
-    let mut all: Vec<_> = linked
-        .all
-        .iter()
-        .map(|link| exclude_pathspec(&link.path))
-        .collect();
+    let mut all: Vec<_> = linked.pathspecs().collect();
     for name in OURS {
         keep_out(name, &mut all);
     }
@@ -147,7 +143,7 @@ pub(crate) fn stage(
         git(&["update-index", "--force-remove", "-z", "--stdin"])
             .stdin(names)
             .run()?;
-        pathspecs.extend(nested.iter().map(|path| exclude_pathspec(path)));
+        pathspecs.extend(nested.iter().flat_map(|path| exclude_pathspecs(path)));
         out = add(&pathspecs)?;
     }
     if out.code != Some(0) {
@@ -290,6 +286,12 @@ struct Linked {
 }
 
 impl Linked {
+    /// What keeps `add` out of them.
+    fn pathspecs(&self) -> impl Iterator<Item = OsString> {
+        let links = self.all.iter();
+        links.flat_map(|link| exclude_pathspecs(&link.path))
+    }
+
     fn take_out(worktree: &Worktree, index: &Path, git: &dyn Fn(&[&str]) -> Call) -> Result<Self> {
         let (mut all, hides) = look(worktree, index).or_else(|_| {
             // Somebody wrote garbage into the index that this one was copied from: from HEAD then.

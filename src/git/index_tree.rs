@@ -20,18 +20,20 @@ struct Folder {
 }
 
 impl Worktree {
-    /// The tree of `index`, written; `None` where only git can say: no file, conflicts, folders of a sparse index, entries that are promised to be added.
+    /// The tree of `index`, written; `None` where only git can say: no file, a split index, conflicts, folders of a sparse index, entries that are promised to be added.
     ///
     /// # Errors
-    /// When the index cannot be read, or the object store cannot be written.
+    /// When the object store cannot be written.
     pub(super) fn tree_of_index(&self, index: &Path) -> Result<Option<Oid>> {
         if !index.exists() {
             return Ok(None);
         }
         let repo = self.repo()?;
         let options = gix::index::decode::Options::default();
-        let index = gix::index::File::at(index, repo.object_hash(), true, options)
-            .context("reading an index")?;
+        // Half of a split one is read where its other half lies, which is not here.
+        let Ok(index) = gix::index::File::at(index, repo.object_hash(), true, options) else {
+            return Ok(None);
+        };
         let mut open = vec![Folder::default()];
         for entry in index.entries() {
             let odd = entry.stage() != Stage::Unconflicted

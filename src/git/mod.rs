@@ -546,9 +546,12 @@ pub(crate) mod oid_text {
     }
 }
 
-/// The pathspec that leaves out `path` (bytes as git has them) and all below it, whatever characters it holds.
-pub(crate) fn exclude_pathspec(path: &[u8]) -> OsString {
-    OsString::from_vec([b":(exclude,top,literal)", path].concat())
+/// The pathspecs that leave out `path` (bytes as git has them) and all below it, whatever characters it holds. Patterns, each byte behind a
+/// backslash, though nothing else fits them: git 2.47 refuses a literal one for a path that is ignored, also where it excludes.
+pub(crate) fn exclude_pathspecs(path: &[u8]) -> [OsString; 2] {
+    let escaped: Vec<u8> = path.iter().flat_map(|byte| [b'\\', *byte]).collect();
+    [&b""[..], b"/**"]
+        .map(|below| OsString::from_vec([b":(exclude,top,glob)", &escaped[..], below].concat()))
 }
 
 /// The entries of a `-z` listing that are folders (nested repositories in `ls-files -o`), without their trailing `/`.

@@ -312,3 +312,40 @@ fn whatever_was_done_a_rollback_undoes_it_and_a_restore_brings_it_back() {
         panic!("PROPTEST_RNG_SEED={seed}: {error}");
     }
 }
+
+/// A repository in an ignored place that the work committed as a link, and names that are patterns: found by a long run, or by thought.
+#[test]
+fn a_repository_is_kept_out_whatever_its_place_is_called() {
+    let sandbox = Sandbox::ready("false");
+    sandbox.write("stable", "stable\n");
+    sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+    sandbox.git(["tag", "base"]);
+    for name in ["b", "*", "[a-z]", "a\\\\b", "!x", "ü n"] {
+        for ignored in [true, false] {
+            sandbox.sh("git reset -q --hard base; git clean -qffdx -e .arkaint");
+            let nested = sandbox.repo.join(name);
+            fs::create_dir_all(&nested).unwrap();
+            fs::write(sandbox.repo.join("beside"), "work\n").unwrap();
+            let script = "git init -q . && echo in > in && git add in && git commit -qm in";
+            let ran = sandbox
+                .command("sh")
+                .current_dir(&nested)
+                .args(["-c", script])
+                .status();
+            assert!(ran.unwrap().success());
+            sandbox.sh("git -c advice.addEmbeddedRepo=false add -A && git commit -qm link");
+            if ignored {
+                let escaped: String = name.chars().flat_map(|c| ['\\', c]).collect();
+                let exclude = sandbox.repo.join(".git/info/exclude");
+                fs::write(exclude, format!("/{escaped}\n")).unwrap();
+            }
+            fs::write(nested.join("in"), "more\n").unwrap();
+            sandbox.arkaint(["rollback"]).expect(0);
+            sandbox.sh(": > .git/info/exclude");
+            assert!(!sandbox.exists("beside"), "{name}");
+            // The repository is nobody's but its own: it is there, or moved aside whole.
+            let found = sandbox.sh("find . .git/arkaint -name in -not -path '*/objects/*' | wc -l");
+            assert_ne!(found.trim(), "0", "{name}");
+        }
+    }
+}
