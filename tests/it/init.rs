@@ -578,6 +578,8 @@ fn after_work_undo_leaves_on_request_nothing_but_commits() {
     sandbox.arkaint(["init", "--undo", "--ledger"]).expect(0);
     // The branches are the user's to delete; everything else is as it was.
     sandbox.sh("git switch -q main; git branch -q -D arkaint/work; git -C ../linked switch -q linked; git branch -q -D arkaint/linked");
+    // git 2.39 leaves the file of packed refs with its heading alone when it deletes a ref.
+    sandbox.sh("if [ -e .git/packed-refs ] && ! grep -qv '^#' .git/packed-refs; then rm .git/packed-refs; fi");
     assert_same(&before, &state());
     assert_eq!(
         sandbox.git(["for-each-ref", "--format=%(refname)"]),
