@@ -1,8 +1,7 @@
 //! `git arkaint doctor`: everything that a cycle needs, one line each, with the command that mends it. Takes no lock and changes nothing; the agent
 //! is not launched, but asked for its version, and the sandbox is tried.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Error, Result};
 use serde_json::json;
@@ -12,7 +11,7 @@ use crate::cli;
 use crate::config::{CommandLine, Config, TestCommand, isolated_match};
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Lock};
-use crate::git::{Oid, Worktree, state};
+use crate::git::{Oid, Worktree, leftover, state};
 use crate::hooks::status;
 use crate::journal;
 use crate::judge::check;
@@ -23,9 +22,6 @@ use crate::ui::{self, Tone, Ui};
 
 /// Less than this is said, bytes: a rollback writes an archive before it moves anything.
 const SCARCE: u64 = 1024 * 1024 * 1024;
-
-/// A lock of git's that is younger may be held; it is left alone.
-const STALE: Duration = Duration::from_secs(600);
 
 /// One line.
 struct Finding {
@@ -243,39 +239,21 @@ fn at_work(worktree: &Worktree, found: &mut Findings) {
     }
 }
 
-/// Lock files of git's own that nobody can be holding any more.
+/// Lock files of git's own, and whether anybody can be holding them.
 fn locks(worktree: &Worktree, found: &mut Findings) {
-    let (own, common) = (worktree.git_dir(), worktree.common_dir());
-    let mut held: Vec<PathBuf> = [own.join("index.lock"), own.join("HEAD.lock")].into();
-    held.extend(["packed-refs.lock", "config.lock"].map(|name| common.join(name)));
-    below(&common.join("refs"), &mut held);
-    for path in held {
-        let Ok(age) = path.symlink_metadata().and_then(|meta| meta.modified()) else {
-            continue;
-        };
-        let age = SystemTime::now().duration_since(age).unwrap_or_default();
-        let shown = path.display();
-        if age < STALE {
-            let line = format!("{shown} is {} s old: git is at work", age.as_secs());
+    let locks = leftover::all(worktree);
+    if locks.is_empty() {
+        return;
+    }
+    let at_work = leftover::git_is_at_work(worktree);
+    for lock in locks {
+        let shown = lock.display();
+        if at_work || !leftover::is_closed(&lock) {
+            let line = format!("{shown}: git is at work");
             found.add("git lock", State::Note, line, "wait for it");
         } else {
-            found.add(
-                "git lock",
-                State::Bad,
-                format!("{shown} is {} min old", age.as_secs() / 60),
-                &format!("see that no git runs here, then rm '{shown}'"),
-            );
-        }
-    }
-}
-
-fn below(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in folder.read_dir().into_iter().flatten().flatten() {
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            below(&path, into);
-        } else if path.extension().is_some_and(|end| end == "lock") {
-            into.push(path);
+            let line = format!("{shown}: no git is at work, and nobody has it open");
+            found.add("git lock", State::Bad, line, &format!("rm '{shown}'"));
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::archive::rollback;
 use crate::config::{CommandLine, TestCommand};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid, state};
+use crate::git::{Content, Oid};
 use crate::journal;
 use crate::judge::check::{self, Check, CheckKind, CheckRun};
 use crate::judge::{Signature, signature};
@@ -126,21 +126,10 @@ pub(crate) fn index(pass: &Pass) -> PathBuf {
     pass.worktree.state_dir().join(name)
 }
 
-/// Starts [`index`] from the user's own index.
-fn seed(pass: &Pass) -> Result<PathBuf> {
-    let index = index(pass);
-    let theirs = pass.worktree.git_dir().join("index");
-    if theirs.exists() {
-        state::copy_index(&theirs, &index)?;
-    } else if index.exists() {
-        std::fs::remove_file(&index).context("clearing the private index")?;
-    }
-    Ok(index)
-}
-
 /// Runs the checks on what is on disk. `known_green`: a tree that was green already in this cycle, which need not be tested again.
 pub(crate) fn run(pass: &Pass, care: Care, known_green: Option<Oid>, ui: &Ui) -> Result<Checked> {
-    let index = seed(pass)?;
+    let index = index(pass);
+    pass.worktree.git().seed(&index)?;
     let mut content = pass.worktree.git().content_tree(&index)?;
     if known_green == Some(content.tree) {
         return Ok(Checked {

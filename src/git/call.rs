@@ -77,11 +77,11 @@ impl Trusted<'_> {
         Ok(lines.filter(|line| line.starts_with(b"?")).count())
     }
 
-    /// Starts `index` from the user's own.
+    /// Starts `index` from the user's own, as that is: what an index hides, or garbage, is met where content is staged into it.
     pub(crate) fn seed(self, index: &std::path::Path) -> Result<()> {
         let theirs = self.worktree.git_dir.join("index");
-        if self.worktree.users_index()?.is_none() {
-            return Ok(());
+        if !theirs.exists() {
+            return super::state::remove(index);
         }
         super::state::copy_index(&theirs, index)
     }

@@ -40,22 +40,15 @@ pub(super) fn is_ours(path: &[u8]) -> bool {
     })
 }
 
-/// Pathspecs that keep our folders, whatever they are, out of what is added. Patterns, though nothing else fits them: git 2.47 refuses a
-/// literal one for a path that is ignored, also where it excludes.
+/// Pathspecs that keep our folders, whatever they are, out of what is added.
 fn not_ours(worktree: &Worktree) -> Result<Vec<OsString>> {
     let mut pathspecs = Vec::new();
     for name in OURS {
         if could_be_added(worktree, name)? {
-            keep_out(name, &mut pathspecs);
+            pathspecs.extend(exclude_pathspecs(name.as_bytes()));
         }
     }
     Ok(pathspecs)
-}
-
-fn keep_out(name: &str, pathspecs: &mut Vec<OsString>) {
-    let (start, end) = name.split_at(name.len() - 1);
-    let of = |below| format!(":(exclude,top,glob){start}[{end}]{below}").into();
-    pathspecs.extend(["", "/**"].map(of));
 }
 
 /// Would git look into our folder `name` by itself? Not where it is not there, nor where `init` had it excluded and nobody tracks it: then it is
@@ -84,8 +77,8 @@ fn about_ours(line: &str) -> bool {
     })
 }
 
-/// Brings an index up to what is on disk, whatever bits its entries have: tracked and untracked files that no rule ignores, without `.arkaint/`, `.ak-loop/` and nested
-/// repositories. `git` starts a call that names `index`.
+/// Brings an index up to what is on disk, whatever bits its entries have: tracked and untracked files that no rule ignores, without
+/// `.arkaint/`, `.ak-loop/` and nested repositories. `git` starts a call that names `index`.
 ///
 /// # Errors
 /// When a file cannot be read: git would otherwise leave it out in silence.
@@ -117,10 +110,10 @@ pub(crate) fn stage(
     };
     let mut nested = Vec::new();
     let mut out = add(&pathspecs)?;
-    let mut all: Vec<_> = linked.pathspecs().collect();
-    for name in OURS {
-        keep_out(name, &mut all);
-    }
+    let ours = OURS
+        .iter()
+        .flat_map(|name| exclude_pathspecs(name.as_bytes()));
+    let all: Vec<_> = linked.pathspecs().chain(ours).collect();
     if pathspecs.len() < all.len() && (out.code != Some(0) || out.stderr.lines().any(about_ours)) {
         // A folder of ours may have come into being while git looked, and gone again.
         pathspecs = all;
@@ -128,9 +121,9 @@ pub(crate) fn stage(
     }
     if out.code != Some(0) || out.stderr.contains("embedded git repository") {
         nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
-        // Those that `add` has just made links of. What was one before is taken out.
-        // And those that stand where a tracked file was: git lists them nowhere.
+        // Those that stand where a tracked file was: git lists them nowhere.
         nested.extend(turned_into_repositories(worktree, index)?);
+        // Those that `add` has just made links of. What was one before is taken out.
         let declared = declared(git)?;
         let (fresh, _) = look(worktree, index)?;
         let fresh = fresh.into_iter().map(|link| link.path);
@@ -371,7 +364,7 @@ fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, bool)> {
     if !index.exists() {
         return Ok((Vec::new(), false));
     }
-    let index = read(worktree, index)?;
+    let index = worktree.read_index(index)?;
     let hiding = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
     let hides = index.entries().iter().any(|e| e.flags.intersects(hiding));
     let links = index.entries().iter().filter(|e| e.mode.is_submodule());
@@ -387,7 +380,7 @@ fn turned_into_repositories(worktree: &Worktree, index: &Path) -> Result<Vec<Vec
     if !index.exists() {
         return Ok(Vec::new());
     }
-    let index = read(worktree, index)?;
+    let index = worktree.read_index(index)?;
     let is_repository = |path: &[u8]| {
         let place = worktree.root().join(OsStr::from_bytes(path));
         place.symlink_metadata().is_ok_and(|meta| meta.is_dir())
@@ -396,12 +389,6 @@ fn turned_into_repositories(worktree: &Worktree, index: &Path) -> Result<Vec<Vec
     let files = index.entries().iter().filter(|e| !e.mode.is_submodule());
     let paths = files.map(|entry| entry.path(&index).to_vec());
     Ok(paths.filter(|path| is_repository(path)).collect())
-}
-
-fn read(worktree: &Worktree, index: &Path) -> Result<gix::index::File> {
-    let options = gix::index::decode::Options::default();
-    gix::index::File::at(index, worktree.repo()?.object_hash(), true, options)
-        .context("reading an index")
 }
 
 /// Paths that `.gitmodules` names.

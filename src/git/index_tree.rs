@@ -29,9 +29,8 @@ impl Worktree {
             return Ok(None);
         }
         let repo = self.repo()?;
-        let options = gix::index::decode::Options::default();
         // Half of a split one is read where its other half lies, which is not here.
-        let Ok(index) = gix::index::File::at(index, repo.object_hash(), true, options) else {
+        let Ok(index) = self.read_index(index) else {
             return Ok(None);
         };
         let mut open = vec![Folder::default()];

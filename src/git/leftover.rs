@@ -93,8 +93,29 @@ pub(crate) fn git_is_at_work(worktree: &Worktree) -> bool {
 
 /// Removes the locks below `prefix` (`refs/x/`) that a killed git left: none has them open, and no git is at work. Returns how many.
 pub(crate) fn remove_below(worktree: &Worktree, prefix: &str) -> Result<usize> {
-    let mut locks = Vec::new();
-    let mut left = vec![worktree.common_dir().join(prefix)];
+    let mut locks = below(&worktree.common_dir().join(prefix));
+    if locks.is_empty() || git_is_at_work(worktree) {
+        return Ok(0);
+    }
+    locks.retain(|lock| is_closed(lock));
+    for lock in &locks {
+        super::state::remove(lock)?;
+    }
+    Ok(locks.len())
+}
+
+/// Locks of git's in the repository, of this worktree, of what all share, and of every ref.
+pub(crate) fn all(worktree: &Worktree) -> Vec<PathBuf> {
+    let (own, common) = (worktree.git_dir(), worktree.common_dir());
+    let mut locks = below(&common.join("refs"));
+    locks.extend(["index.lock", "HEAD.lock"].map(|name| own.join(name)));
+    locks.extend(["packed-refs.lock", "config.lock"].map(|name| common.join(name)));
+    locks.retain(|lock| lock.symlink_metadata().is_ok());
+    locks
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let (mut locks, mut left) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = left.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -105,14 +126,7 @@ pub(crate) fn remove_below(worktree: &Worktree, prefix: &str) -> Result<usize> {
             }
         }
     }
-    if locks.is_empty() || git_is_at_work(worktree) {
-        return Ok(0);
-    }
-    locks.retain(|lock| is_closed(lock));
-    for lock in &locks {
-        super::state::remove(lock)?;
-    }
-    Ok(locks.len())
+    locks
 }
 
 /// The folders that a git of this repository runs in: it goes to the top of its worktree, or to its git directory.

@@ -247,12 +247,17 @@ impl Worktree {
         }
     }
 
-    /// The user's index; `None` where there is none that can be read. Its checksum is git's to verify, which reads it next: of a large index that
-    /// takes longer than all the rest.
-    fn users_index(&self) -> Result<Option<gix::index::File>> {
-        let (path, hash) = (self.git_dir.join("index"), self.repo()?.object_hash());
+    /// An index of this repository. Its checksum is git's to verify, which reads it next: of a large index that takes longer than all the rest.
+    fn read_index(&self, path: &Path) -> Result<gix::index::File> {
         let options = gix::index::decode::Options::default();
-        Ok(gix::index::File::at(path, hash, true, options).ok())
+        gix::index::File::at(path, self.repo()?.object_hash(), true, options)
+            .with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// The user's index; `None` where there is none that can be read.
+    fn users_index(&self) -> Result<Option<gix::index::File>> {
+        self.repo()?;
+        Ok(self.read_index(&self.git_dir.join("index")).ok())
     }
 
     /// Paths with conflict entries in the user's index, each once.

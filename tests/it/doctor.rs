@@ -147,8 +147,8 @@ fn what_is_wrong_is_bad_with_the_command_that_mends_it() {
         (
             Box::new(sh("touch .git/refs/heads/x.lock")),
             "git lock",
-            "note ",
-            "wait for it",
+            "bad ",
+            "rm '",
         ),
         (
             Box::new(sh("git switch -q -c trunk")),
@@ -201,6 +201,14 @@ fn what_is_wrong_is_bad_with_the_command_that_mends_it() {
         let bad = line.starts_with("bad");
         assert_eq!(ran.code, Some(i32::from(bad)), "{}", ran.stdout);
     }
+    // One that somebody holds is no finding that stops anything.
+    let sandbox = ready();
+    let held = std::fs::File::create(sandbox.repo.join(".git/index.lock")).unwrap();
+    let ran = doctor(&sandbox).expect(0);
+    let said = about(&ran, "git lock");
+    assert!(said[0].0.ends_with("git is at work"), "{said:?}");
+    drop(held);
+
     let nowhere = Sandbox::new();
     let outside = nowhere.home().to_str().unwrap().to_owned();
     let ran = nowhere.arkaint(["-C", &outside, "doctor"]).expect(1);
