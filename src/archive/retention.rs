@@ -1,7 +1,7 @@
 //! Which archives and kept folders go, by count, age and size, and when that may be: never while an agent runs in any worktree, so that the
 //! guard of that run sees every loss of a ref for what it is. It touches no worktree.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use super::REFS;
 use super::list::{self, Archive};
 use crate::config::Retention;
-use crate::git::{self, Worktree};
+use crate::git::{self, Worktree, state};
 use crate::journal;
 
 /// How long a launch waits for a retention that is under way; that takes a moment, and a launch goes on without its watch.
@@ -39,16 +39,7 @@ pub(crate) fn watch(worktree: &Worktree) -> Result<Watch> {
 }
 
 fn lock_file(worktree: &Worktree) -> Result<File> {
-    let folder = worktree.common_dir().join("arkaint");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let path = folder.join("retention");
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| format!("opening {}", path.display()))
+    state::lock_file(&worktree.common_dir().join("arkaint/retention"))
 }
 
 /// Drops archives beyond the retention's count, age or bytes, and what was kept of runs older than all that stay. The newest, those of

@@ -1,6 +1,6 @@
 //! One run a worktree: an OS lock on a file of our own, which the kernel frees when its holder dies.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::exit::{Exit, Refusal};
-use crate::git::{Worktree, heirloom};
+use crate::git::{Worktree, heirloom, state};
 use crate::process::Identity;
 
 /// How long a git of a killed command may take to come to its end: it holds the lock that it inherited.
@@ -26,16 +26,7 @@ impl Lock {
     /// # Errors
     /// A [`Refusal`] with exit 4 when another process holds it.
     pub(crate) fn take(worktree: &Worktree) -> Result<Self> {
-        let folder = worktree.state_dir();
-        std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let path = folder.join("lock");
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .with_context(|| format!("opening {}", path.display()))?;
+        let mut file = state::lock_file(&worktree.state_dir().join("lock"))?;
         let deadline = Instant::now() + PATIENCE;
         let locked = loop {
             match file.try_lock() {

@@ -1,7 +1,7 @@
 //! One edit of a ref at a time by us, in all worktrees, and noted while it lasts: what a killed one left behind (git's lock files, which
 //! nobody would ever remove) is known for ours by the next, and cleared. It edits no ref.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,20 +23,8 @@ pub(super) struct Turn {
 /// # Errors
 /// A [`Contended`] when somebody holds it for ten seconds.
 pub(super) fn take(common_dir: &Path, name: &str, to: Option<Oid>) -> Result<Turn> {
-    let folder = common_dir.join("arkaint");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let path = folder.join("ref-edit");
-    // A FIFO in its place would keep a reader for ever.
-    if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
-        super::state::remove(&path)?;
-    }
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| format!("opening {}", path.display()))?;
+    let path = common_dir.join("arkaint/ref-edit");
+    let mut file = super::state::lock_file(&path)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         match file.try_lock() {

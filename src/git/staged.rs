@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use gix::diff::tree::recorder::Change;
 
 use super::{Oid, Worktree};
 
@@ -14,45 +13,6 @@ impl Worktree {
         let hash = self.repo()?.object_hash().len_in_bytes();
         let bytes = std::fs::read(index).with_context(|| format!("reading {}", index.display()))?;
         Ok(root_of(&bytes, hash))
-    }
-
-    /// The paths of all entries in which two trees differ: files, links and submodules, either side of a change.
-    pub(crate) fn changed_entries(&self, from: Oid, to: Oid) -> Result<Vec<Vec<u8>>> {
-        if from == to {
-            return Ok(Vec::new());
-        }
-        let repo = self.repo()?;
-        let (old, new) = (repo.find_tree(from)?, repo.find_tree(to)?);
-        let mut recorder = gix::diff::tree::Recorder::default();
-        gix::diff::tree(
-            gix::objs::TreeRefIter::from_bytes(&old.data, from.kind()),
-            gix::objs::TreeRefIter::from_bytes(&new.data, to.kind()),
-            gix::diff::tree::State::default(),
-            &repo.objects,
-            &mut recorder,
-        )
-        .context("comparing two trees")?;
-        let paths = recorder.records.into_iter().filter_map(|change| {
-            let (is_entry, path) = match change {
-                Change::Addition {
-                    entry_mode, path, ..
-                }
-                | Change::Deletion {
-                    entry_mode, path, ..
-                } => (!entry_mode.is_tree(), path),
-                Change::Modification {
-                    previous_entry_mode,
-                    entry_mode,
-                    path,
-                    ..
-                } => (
-                    !previous_entry_mode.is_tree() || !entry_mode.is_tree(),
-                    path,
-                ),
-            };
-            is_entry.then(|| path.into())
-        });
-        Ok(paths.collect())
     }
 }
 

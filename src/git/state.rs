@@ -59,6 +59,23 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Opens the file at `path` for an OS lock; it and its folder are made where they are not there.
+pub(crate) fn lock_file(path: &Path) -> Result<File> {
+    let folder = path.parent().context("a lock has a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    // A FIFO in its place would keep a reader for ever.
+    if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
+        remove(path)?;
+    }
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .with_context(|| format!("opening {}", path.display()))
+}
+
 /// Bytes that are free for us where `folder` lies; `None` where the file system does not tell.
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;

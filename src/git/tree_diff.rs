@@ -15,8 +15,11 @@ pub(crate) struct Changed {
 }
 
 impl Worktree {
-    /// The paths in which two trees differ.
-    pub(crate) fn changed_files(&self, from: Oid, to: Oid) -> Result<Vec<Changed>> {
+    /// Every entry in which two trees differ, folders too.
+    fn changes_between(&self, from: Oid, to: Oid) -> Result<Vec<Change>> {
+        if from == to {
+            return Ok(Vec::new());
+        }
         let repo = self.repo()?;
         let (old, new) = (repo.find_tree(from)?, repo.find_tree(to)?);
         let mut recorder = gix::diff::tree::Recorder::default();
@@ -28,9 +31,40 @@ impl Worktree {
             &mut recorder,
         )
         .context("comparing two trees")?;
+        Ok(recorder.records)
+    }
+
+    /// The paths of all entries in which two trees differ: files, links and submodules, either side of a change.
+    pub(crate) fn changed_entries(&self, from: Oid, to: Oid) -> Result<Vec<Vec<u8>>> {
+        let changes = self.changes_between(from, to)?.into_iter();
+        let paths = changes.filter_map(|change| {
+            let (is_entry, path) = match change {
+                Change::Addition {
+                    entry_mode, path, ..
+                }
+                | Change::Deletion {
+                    entry_mode, path, ..
+                } => (!entry_mode.is_tree(), path),
+                Change::Modification {
+                    previous_entry_mode,
+                    entry_mode,
+                    path,
+                    ..
+                } => (
+                    !previous_entry_mode.is_tree() || !entry_mode.is_tree(),
+                    path,
+                ),
+            };
+            is_entry.then(|| path.into())
+        });
+        Ok(paths.collect())
+    }
+
+    /// The paths in which two trees differ.
+    pub(crate) fn changed_files(&self, from: Oid, to: Oid) -> Result<Vec<Changed>> {
         let is_file = |mode: gix::objs::tree::EntryMode| mode.is_blob_or_symlink();
-        Ok(recorder
-            .records
+        Ok(self
+            .changes_between(from, to)?
             .into_iter()
             .filter_map(|change| {
                 let (path, old, new) = match change {

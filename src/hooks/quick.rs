@@ -1,5 +1,5 @@
-//! The honest commit, by far the most common one, is passed without starting git (once, where some paths alone are committed): nothing that it changes is protected. Whatever is out of
-//! the ordinary is not judged here, but by the guard itself. It refuses nothing and says nothing.
+//! The honest commit, by far the most common one, is passed without starting git (once, where some paths alone are committed): nothing that
+//! it changes is protected. Whatever is out of the ordinary is judged by the guard itself. It refuses nothing and says nothing.
 
 use std::path::{Path, PathBuf};
 
