@@ -12,8 +12,10 @@ use crate::config::protected::{CONFIG_FILE, Protected};
 use crate::git::hook_env::{self, HOOKS_FOLDER};
 use crate::git::{Oid, Worktree};
 
-/// Variables by which a caller takes git to other places than the folder around us.
-const ELSEWHERE: [&str; 6] = [
+/// Variables by which a caller takes git to other places than the folder around us, or sets what no file of the repository says.
+const ELSEWHERE: [&str; 8] = [
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
     "GIT_OBJECT_DIRECTORY",
@@ -52,6 +54,11 @@ fn judge() -> Result<bool> {
     {
         return Ok(false);
     }
+    let config = worktree.repo()?.config_snapshot();
+    // Where hooks lie in the worktree, their folder is protected too.
+    if config.string("core.hooksPath").is_some() {
+        return Ok(false);
+    }
     let Some(head) = worktree.head()? else {
         return Ok(false);
     };
@@ -66,8 +73,7 @@ fn judge() -> Result<bool> {
         Some(text) => Rules::parse(std::str::from_utf8(&text)?)?,
         None => Rules::default(),
     };
-    let fold = worktree.repo()?.config_snapshot();
-    let fold = fold.boolean("core.ignoreCase").unwrap_or(false);
+    let fold = config.boolean("core.ignoreCase").unwrap_or(false);
     let protected = Protected::new(&rules.infra.paths, &[], fold);
     Ok(!changed.iter().any(|path| protected.touches(path)))
 }

@@ -56,10 +56,10 @@ pub(super) enum Owner {
 }
 
 /// The version of the shims in this program. An older text stays known here, so that it can be replaced and removed.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The SHA-256 of the texts of earlier versions.
-const EARLIER: [(u32, Name, &str); 3] = [
+const EARLIER: [(u32, Name, &str); 6] = [
     (
         1,
         Name::Commit,
@@ -74,6 +74,21 @@ const EARLIER: [(u32, Name, &str); 3] = [
         1,
         Name::Push,
         "31ec83b8ebe65a3c9d191612ff3e697178f9394ce296340ec040f9a1c1233822",
+    ),
+    (
+        2,
+        Name::Commit,
+        "0f05ba6450eea5d6c7821a6bb4f233b66f97a0ac19098d2669e760613218f164",
+    ),
+    (
+        2,
+        Name::Merge,
+        "12235df2b67b529e914e2c3d35907470725559aa43c04da8797656fce6934fa5",
+    ),
+    (
+        2,
+        Name::Push,
+        "2ee9a19d9ffcabe250ff4bea5a8ae72c070bb1a0cc8b53f58644450975cf8f0d",
     ),
 ];
 

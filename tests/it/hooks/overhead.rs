@@ -88,6 +88,36 @@ fn the_program_is_the_one_that_git_config_names() {
             "one",
         ),
         (
+            "later, and in another case",
+            "printf '[Arkaint]\\n\\tbin = %s/two/git-arkaint\\n' \"$HOME\" >>.git/config",
+            "two",
+        ),
+        (
+            "later, the key in another case",
+            "printf '[arkaint]\\n\\tBin = %s/one/git-arkaint\\n' \"$HOME\" >>.git/config",
+            "one",
+        ),
+        (
+            "later, on the line of the section",
+            "printf '[arkaint] bin = %s/two/git-arkaint\\n' \"$HOME\" >>.git/config",
+            "two",
+        ),
+        (
+            "later, without an end of the line",
+            "git config --replace-all arkaint.bin ~/two/git-arkaint; printf '[arkaint]\\n\\tbin = %s/one/git-arkaint' \"$HOME\" >>.git/config",
+            "one",
+        ),
+        (
+            "continued",
+            "git config --replace-all arkaint.bin ~/one/git-arkaint; printf '[x]\\n\\ta = b\\\\\\n[arkaint]\\n\\tbin = %s/two/git-arkaint\\n' \"$HOME\" >>.git/config",
+            "one",
+        ),
+        (
+            "included in capitals",
+            "git config -f ~/more arkaint.bin ~/two/git-arkaint; printf '[INCLUDE]\\n\\tpath = %s/more\\n' \"$HOME\" >>.git/config",
+            "two",
+        ),
+        (
             "included",
             "git config --replace-all arkaint.bin ~/one/git-arkaint; git config -f ~/more arkaint.bin ~/two/git-arkaint; git config include.path ~/more",
             "two",
@@ -112,4 +142,17 @@ fn the_program_is_the_one_that_git_config_names() {
     }
     let ran = bench.run("rm -f ~/called; git -c arkaint.bin=$HOME/one/git-arkaint commit -q --allow-empty -m x; cat ~/called").expect(0);
     assert_eq!(ran.stdout, "one\n", "on the command line");
+    // A shim in a folder of the project has no configuration beside it, whatever somebody has put there.
+    bench.ok("rm -f .git/config.worktree; git init -q ../plain; cp ../plain/.git/config .git/config; git config arkaint.bin ~/one/git-arkaint; git config --global --unset-all arkaint.bin || true");
+    for folder in ["tools/hooks", "link"] {
+        let ran = bench
+            .run(&format!(
+                "mkdir -p tools/hooks; cp .git/hooks/pre-commit tools/hooks/ 2>/dev/null; [ {folder} != link ] || {{ mv .git/hooks .git/was; ln -s ../tools/hooks .git/hooks; }}
+                 for c in config tools/config; do printf '[arkaint]\\n\\tbin = %s/two/git-arkaint\\n' \"$HOME\" >$c; done
+                 [ {folder} = link ] || git config core.hooksPath {folder}; rm -f ~/called; git commit -q --allow-empty -m x; cat ~/called
+                 git config --unset core.hooksPath || true"
+            ))
+            .expect(0);
+        assert_eq!(ran.stdout, "one\n", "{folder}");
+    }
 }
