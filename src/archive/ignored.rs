@@ -1,5 +1,7 @@
 //! Files that an agent's own ignore rules hide. It asks git what is ignored now and judges that by the rules of another tree.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -93,7 +95,7 @@ fn descend(
         found.push(entry.to_vec());
         return Ok(());
     };
-    let on_disk = root.join(std::ffi::OsStr::from_bytes(folder));
+    let on_disk = root.join(OsStr::from_bytes(folder));
     if nested.iter().any(|n| n == folder) || on_disk.join(".git").symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -110,6 +112,62 @@ fn descend(
             continue;
         }
         descend(root, &path, rules, nested, found)?;
+    }
+    Ok(())
+}
+
+/// Files on disk that stand where `target` has something and `now` has nothing: a rule ignores them, and no index knows them any more. A switch
+/// would write over them without a word, or remove them with the folder that they are in.
+pub(crate) fn in_the_place_of(
+    git: &Hardened<'_>,
+    target: Oid,
+    now: Oid,
+) -> Result<BTreeSet<Vec<u8>>> {
+    let worktree = git.worktree();
+    let tree = worktree.repo()?.find_tree(now)?;
+    let mut found = BTreeSet::new();
+    for path in worktree.changed_entries(target, now)? {
+        if is_ours(&path) || tree.lookup_entry(path.split(|b| *b == b'/'))?.is_some() {
+            continue;
+        }
+        let folders = path.iter().enumerate().filter(|(_, b)| **b == b'/');
+        for end in folders.map(|(at, _)| at).chain([path.len()]) {
+            let place = worktree.root().join(OsStr::from_bytes(&path[..end]));
+            match place.symlink_metadata() {
+                Ok(meta) if !meta.is_dir() => {
+                    if tree
+                        .lookup_entry(path[..end].split(|b| *b == b'/'))?
+                        .is_none()
+                        && (meta.is_file() || meta.is_symlink())
+                    {
+                        found.insert(path[..end].to_vec());
+                    }
+                    break;
+                }
+                Ok(_) if end == path.len() => below(&place, &path, &mut found)?,
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The files and links below a folder, but for those of repositories.
+fn below(folder: &Path, name: &[u8], found: &mut BTreeSet<Vec<u8>>) -> Result<()> {
+    if folder.join(".git").symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let children = folder.read_dir();
+    for child in children.with_context(|| format!("reading {}", name.to_str_lossy()))? {
+        let child = child?;
+        let path = [name, b"/", child.file_name().as_bytes()].concat();
+        let kind = child.file_type()?;
+        if kind.is_dir() {
+            below(&child.path(), &path, found)?;
+        } else if kind.is_file() || kind.is_symlink() {
+            found.insert(path);
+        }
     }
     Ok(())
 }

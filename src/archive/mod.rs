@@ -36,7 +36,8 @@ pub(crate) struct Order<'a> {
     pub run: &'a str,
     /// One line for people.
     pub why: &'a str,
-    /// The tree whose ignore rules count too: what they show is archived although a rule of now hides it.
+    /// The tree that is gone back to, if any: what its ignore rules show, and what stands where it has something, is archived although a rule of
+    /// now hides it.
     pub rules_of: Option<Oid>,
     /// Commits that must stay reachable, besides HEAD.
     pub also: &'a [Oid],
@@ -53,14 +54,20 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
         .content_tree(&git.index(), Attributes::Raw)
         .context("archiving the worktree")?;
     if let Some(stable) = order.rules_of {
-        let hidden = ignored::hidden_by_new_rules(git, stable, &nested)?;
+        let mut hidden = ignored::in_the_place_of(git, stable, tree)?;
+        hidden.extend(ignored::hidden_by_new_rules(git, stable, &nested)?);
         if !hidden.is_empty() {
-            let mut names = hidden.join(&0);
-            names.push(0);
-            git.call(Attributes::Raw, ["update-index", "--add", "-z", "--stdin"])
-                .stdin(names)
-                .run()
-                .context("archiving hidden files")?;
+            let names: Vec<u8> = hidden
+                .iter()
+                .flat_map(|p| [p, &b"\0"[..]].concat())
+                .collect();
+            git.call(
+                Attributes::Raw,
+                ["update-index", "--add", "--replace", "-z", "--stdin"],
+            )
+            .stdin(names)
+            .run()
+            .context("archiving hidden files")?;
             let text = git.call(Attributes::Raw, ["write-tree"]).text()?;
             tree = Oid::from_hex(text.as_bytes()).context("reading a tree name")?;
         }

@@ -283,7 +283,7 @@ fn settle_index(git: &Hardened<'_>) -> Result<()> {
         .context("dating the private index")
 }
 
-/// Paths of the archive that the target does not have and whose ignore rules hide them: they stay on disk.
+/// Paths of the archive that the target does not have and whose ignore rules hide them: they stay on disk, unless something of it belongs there.
 fn ignored_by_target(git: &Hardened<'_>, target: Oid, archive: Oid) -> Result<Vec<Vec<u8>>> {
     let listed = git
         .call(
@@ -306,7 +306,7 @@ fn ignored_by_target(git: &Hardened<'_>, target: Oid, archive: Oid) -> Result<Ve
             Some(rules) => rules,
             none => none.insert(Rules::of(git.worktree().repo()?, target)?),
         };
-        if rules.ignore(path)? {
+        if rules.ignore(path)? && !is_in_the_way(git, target, path)? {
             stay.push(path.to_vec());
         }
     }

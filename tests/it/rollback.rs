@@ -134,6 +134,31 @@ fn a_widened_gitignore_hides_nothing_from_the_archive() {
     );
 }
 
+/// A file that was added although a rule ignores it, and is taken out of the index again, is known to no list of git's.
+#[test]
+fn what_is_ignored_and_stands_where_the_checkpoint_has_something_is_archived_first() {
+    let sandbox = Sandbox::ready("false");
+    sandbox.sh("echo '*.log' >.gitignore; mkdir -p d.log; echo old >x.log; echo old >d.log/in; echo old >f.log; git add -f .");
+    sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+    sandbox.sh("git rm -rq --cached '*.log'; echo precious >x.log; rm -r d.log; echo precious2 >d.log; rm f.log; mkdir f.log; echo precious3 >f.log/deep; git commit -qm untracked");
+    sandbox.arkaint(["rollback"]).expect(0);
+    for (path, old) in [
+        ("x.log", "old\n"),
+        ("d.log/in", "old\n"),
+        ("f.log", "old\n"),
+    ] {
+        assert_eq!(sandbox.read(path), old);
+    }
+    let archive = archive(&sandbox);
+    for (path, work) in [
+        ("x.log", "precious"),
+        ("d.log", "precious2"),
+        ("f.log/deep", "precious3"),
+    ] {
+        assert_eq!(sandbox.git(["show", &format!("{archive}:{path}")]), work);
+    }
+}
+
 #[test]
 fn a_narrowed_gitignore_removes_nothing_that_the_stable_rules_ignore() {
     let sandbox = stable();
