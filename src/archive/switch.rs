@@ -43,7 +43,12 @@ pub(super) fn switch(
         return Ok(Switched::Done);
     }
     // git looks at every file before it touches the first.
-    let before_the_first_step = ["not uptodate", "would be overwritten", "would be removed"];
+    let before_the_first_step = [
+        "not uptodate",
+        "would be overwritten",
+        "would be removed",
+        "would lose untracked",
+    ];
     if before_the_first_step
         .iter()
         .any(|words| out.stderr.contains(words))

@@ -330,7 +330,7 @@ fn remove_old_locks(pass: &Pass, ui: &Ui) -> Result<()> {
         common.join(format!("{}.lock", notes::REF)),
         common.join("packed-refs.lock"),
     ] {
-        if leftover::remove_old(&lock)? {
+        if leftover::remove_old(&pass.worktree, &lock)? {
             ui.say(
                 Tone::Warn,
                 format!(

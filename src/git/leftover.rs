@@ -56,14 +56,19 @@ fn name_of(process: &Path) -> Option<String> {
     fs::read_to_string(process.join("comm")).ok()
 }
 
-/// Removes the lock if it is older than ten minutes and no process has it open. Returns whether it did.
-pub(crate) fn remove_old(lock: &Path) -> Result<bool> {
+/// Removes the lock if it is older than ten minutes, no process has it open, and no git is at work, which may hold it by its name alone.
+/// Returns whether it did.
+pub(crate) fn remove_old(worktree: &Worktree, lock: &Path) -> Result<bool> {
     let Ok(meta) = lock.symlink_metadata() else {
         return Ok(false);
     };
     // A time that lies ahead tells no age.
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
-    if !meta.is_file() || age.is_none_or(|age| age < OLD) || !is_closed(lock) {
+    if !meta.is_file()
+        || age.is_none_or(|age| age < OLD)
+        || !is_closed(lock)
+        || git_is_at_work(worktree)
+    {
         return Ok(false);
     }
     super::state::remove(lock).context("removing an old lock")?;
@@ -72,10 +77,15 @@ pub(crate) fn remove_old(lock: &Path) -> Result<bool> {
 
 /// Does a git that may write run in one of the repository's worktrees now? Without `/proc` nobody can tell, and the answer is yes.
 pub(crate) fn git_is_at_work(worktree: &Worktree) -> bool {
+    is_at_work_in(Some(worktree.root()), worktree.common_dir())
+}
+
+/// [`git_is_at_work`] in the repository with this common git directory; `root`: a worktree that is no linked one.
+pub(super) fn is_at_work_in(root: Option<&Path>, common_dir: &Path) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else {
         return true;
     };
-    let folders = folders(worktree);
+    let folders = folders(root, common_dir);
     let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     processes.flatten().any(|process| {
         let process = process.path();
@@ -130,22 +140,15 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The folders that a git of this repository runs in: it goes to the top of its worktree, or to its git directory.
-fn folders(worktree: &Worktree) -> Vec<PathBuf> {
-    let linked = worktree.common_dir().join("worktrees").read_dir();
+fn folders(root: Option<&Path>, common_dir: &Path) -> Vec<PathBuf> {
+    let linked = common_dir.join("worktrees").read_dir();
     let linked = linked.into_iter().flatten().flatten().filter_map(|entry| {
         let dot_git = fs::read_to_string(entry.path().join("gitdir")).ok()?;
         Some(Path::new(dot_git.trim_end()).parent()?.to_owned())
     });
+    let own = [root, Some(common_dir), common_dir.parent()];
     linked
-        .chain([
-            worktree.root().to_owned(),
-            worktree.common_dir().to_owned(),
-            worktree
-                .common_dir()
-                .parent()
-                .unwrap_or(worktree.root())
-                .to_owned(),
-        ])
+        .chain(own.into_iter().flatten().map(Path::to_owned))
         .collect()
 }
 
@@ -168,17 +171,19 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::git::fixture::Repo;
 
     #[test]
     fn only_an_old_lock_that_nobody_has_open_is_removed() {
+        let worktree = Repo::new().worktree();
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("index.lock");
-        assert!(!remove_old(&lock).unwrap(), "there is none");
+        assert!(!remove_old(&worktree, &lock).unwrap(), "there is none");
         let file = File::create(&lock).unwrap();
         assert!(!is_closed(&lock));
         drop(file);
         assert!(is_closed(&lock));
-        assert!(!remove_old(&lock).unwrap(), "it is young");
+        assert!(!remove_old(&worktree, &lock).unwrap(), "it is young");
         let aged = |by: i64| {
             let file = File::options().write(true).open(&lock).unwrap();
             let by_seconds = Duration::from_secs(by.unsigned_abs());
@@ -192,10 +197,10 @@ mod tests {
             file
         };
         drop(aged(-3600));
-        assert!(!remove_old(&lock).unwrap(), "its age is unknown");
+        assert!(!remove_old(&worktree, &lock).unwrap(), "its age is unknown");
         let held = aged(3600);
-        assert!(!remove_old(&lock).unwrap(), "it is open");
+        assert!(!remove_old(&worktree, &lock).unwrap(), "it is open");
         drop(held);
-        assert!(remove_old(&lock).unwrap() && !lock.exists());
+        assert!(remove_old(&worktree, &lock).unwrap() && !lock.exists());
     }
 }

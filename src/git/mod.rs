@@ -408,17 +408,27 @@ pub(crate) fn move_ref(
 /// # Errors
 /// When they cannot be synced: nothing may be thrown away on their strength then.
 pub(crate) fn make_durable(repo: &gix::Repository, commit: Oid, name: &str) -> Result<()> {
-    let id = commit.to_string();
-    let (fan, rest) = id.split_at(2);
     let common = repo.common_dir();
-    for file in [
-        common.join("objects").join(fan).join(rest),
-        common.join(name),
-    ] {
-        for path in [Some(&*file), file.parent()].into_iter().flatten() {
-            File::open(path)
-                .and_then(|open| open.sync_all())
-                .with_context(|| format!("syncing {}", path.display()))?;
+    let loose = |id: Oid| {
+        let id = id.to_string();
+        let (fan, rest) = id.split_at(2);
+        common.join("objects").join(fan).join(rest)
+    };
+    let tree = loose(repo.find_commit(commit)?.tree_id()?.detach());
+    let sync = |path: &Path| {
+        File::open(path)
+            .and_then(|open| open.sync_all())
+            .with_context(|| format!("syncing {}", path.display()))
+    };
+    // The root tree is ours where a folder of ours was taken out of it; one that was there before may be packed.
+    for file in [loose(commit), common.join(name)]
+        .into_iter()
+        .chain(tree.exists().then_some(tree))
+    {
+        sync(&file)?;
+        // A folder that was just made is an entry of the one above.
+        for folder in file.ancestors().skip(1).take(2) {
+            sync(folder)?;
         }
     }
     Ok(())
@@ -523,7 +533,11 @@ pub(crate) fn lock_by_link(fresh: &Path, lock: &Path) -> Result<()> {
                     .create_new(true)
                     .open(lock)
                     .with_context(|| format!("creating {}", lock.display()))?;
-                let copied = std::io::copy(&mut from, &mut to).map(drop);
+                // As old as it was: see `state::copy_index`.
+                let dated = from.metadata().and_then(|meta| meta.modified());
+                let copied = std::io::copy(&mut from, &mut to)
+                    .and_then(|_| to.set_modified(dated?))
+                    .and_then(|()| to.sync_all());
                 if copied.is_err() {
                     let _ = std::fs::remove_file(lock);
                 }

@@ -77,7 +77,12 @@ fn clear(common_dir: &Path, name: &str, to: &str) -> Result<()> {
         };
         let held = held.trim_end();
         let is_ours = to == "-" || held.is_empty() || held == to;
-        if is_ours && leftover::is_closed(&lock) {
+        // git closes this one at once and holds it by its name alone.
+        let is_shared = lock.ends_with("packed-refs.lock");
+        if is_ours
+            && leftover::is_closed(&lock)
+            && !(is_shared && leftover::is_at_work_in(None, common_dir))
+        {
             super::state::remove(&lock)?;
         }
     }

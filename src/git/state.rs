@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -13,7 +14,14 @@ pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let folder = path.parent().context("a state file has a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let fresh = path.with_extension("new");
-    let mut file = File::create(&fresh).with_context(|| format!("writing {}", path.display()))?;
+    // What is noted of a configuration may hold a password.
+    let mut file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&fresh)
+        .with_context(|| format!("writing {}", path.display()))?;
     let mut text = serde_json::to_vec(value).context("rendering a state file")?;
     text.push(b'\n');
     file.write_all(&text)

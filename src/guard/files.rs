@@ -12,7 +12,7 @@ use super::{Broken, Found, Rule, config_keys};
 use crate::git::hardened::Hardened;
 use crate::git::{Worktree, state};
 
-/// Files larger than this are nobody's hook or configuration; they are compared by size and time of change alone.
+/// Files larger than this are nobody's hook or configuration; that one is there is all that is noted.
 const MAX_NOTED: u64 = 4 * 1024 * 1024;
 
 /// One file as it was.
@@ -265,17 +265,18 @@ fn state(path: &Path) -> Result<State> {
 }
 
 /// Keeps what was found, so that putting back loses nothing.
-fn keep(path: &Path, kept: &Path) -> Result<()> {
-    if path.symlink_metadata().is_err() {
+pub(super) fn keep(path: &Path, kept: &Path) -> Result<()> {
+    let Ok(meta) = path.symlink_metadata() else {
         return Ok(());
-    }
+    };
     fs::create_dir_all(kept).with_context(|| format!("making {}", kept.display()))?;
     let name = path
         .to_string_lossy()
         .trim_start_matches('/')
         .replace('/', "%");
     let to = state::free_name(kept, &name);
-    if path.is_symlink() || path.is_dir() {
+    // Reading a FIFO would wait for ever.
+    if !meta.is_file() {
         return fs::rename(path, &to).with_context(|| format!("keeping {}", path.display()));
     }
     fs::copy(path, &to)

@@ -114,7 +114,8 @@ impl Noted {
         }
         // Files first: HEAD and the configuration decide what everything after them means.
         self.files.check(git, kept, &mut found)?;
-        self.refs.check(git, &self.branch, self.tip, &mut found)?;
+        self.refs
+            .check(git, &self.branch, self.tip, kept, &mut found)?;
         self.stash.check(git.worktree(), &mut found)?;
         Ok(found)
     }

@@ -1,11 +1,13 @@
 //! Refs and HEAD: what was there must still be there. New refs and refs that moved forward are other people's work and pass.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
 use gix::refs::transaction::PreviousValue;
 use serde::{Deserialize, Serialize};
 
+use super::files::keep;
 use super::{Broken, Found, Rule};
 use crate::git::hardened::{Attributes, Hardened};
 use crate::git::{self, Oid, Worktree};
@@ -53,9 +55,11 @@ impl Refs {
         git: &Hardened<'_>,
         branch: &str,
         tip: Oid,
+        kept: &Path,
         found: &mut Found,
     ) -> Result<()> {
         let worktree = git.worktree();
+        keep_odd(&worktree.common_dir().join("refs"), kept)?;
         let repo = worktree.repo()?;
         let now = Self::read(worktree)?;
         let elsewhere = worktree.branches_of_other_worktrees();
@@ -92,10 +96,22 @@ impl Refs {
                 Standing::Link(_) => PreviousValue::Any,
                 Standing::Gone => PreviousValue::MustNotExist,
                 Standing::Garbage => {
-                    git::state::remove(&worktree.common_dir().join(name))?;
+                    let path = worktree.common_dir().join(name);
+                    keep(&path, kept)?;
+                    git::state::remove(&path)?;
                     PreviousValue::Any
                 }
             };
+            if is.is_none() {
+                for (other, at) in now.0.iter().filter(|(other, _)| {
+                    let (a, b) = (format!("{name}/"), format!("{other}/"));
+                    !self.0.contains_key(*other) && (other.starts_with(&a) || name.starts_with(&b))
+                }) {
+                    // A new ref in the way: no name can be a file and a folder.
+                    found.unreachable.push(*at);
+                    git::remove_ref(repo, other, *at)?;
+                }
+            }
             git::move_ref(
                 repo,
                 name,
@@ -122,6 +138,18 @@ impl Refs {
         }
         Ok(())
     }
+}
+
+/// Moves away what is neither a file nor a folder below `refs/`: reading it could wait for ever.
+fn keep_odd(folder: &Path, kept: &Path) -> Result<()> {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => keep_odd(&entry.path(), kept)?,
+            Ok(kind) if !kind.is_file() && !kind.is_symlink() => keep(&entry.path(), kept)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// How a ref stands now that was direct.

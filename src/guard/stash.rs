@@ -19,7 +19,11 @@ struct Entry(#[serde(with = "git::oid_text")] Oid);
 impl Stash {
     /// Reads the entries, from git's own log of `refs/stash` (gitglossary(7), "reflog"); none where that cannot be read.
     pub(super) fn read(worktree: &Worktree) -> Self {
-        let log = fs::read(worktree.common_dir().join("logs/refs/stash")).unwrap_or_default();
+        let log = worktree.common_dir().join("logs/refs/stash");
+        // A FIFO in its place would keep a reader for ever.
+        let is_file = log.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        let log = is_file.then(|| fs::read(log).ok()).flatten();
+        let log = log.unwrap_or_default();
         let entry = |line: &[u8]| {
             let id = Oid::from_hex(line.split(|b| *b == b' ').nth(1)?);
             id.ok().map(Entry)
@@ -34,7 +38,7 @@ impl Stash {
             if worktree.repo()?.has_object(lost) {
                 found.unreachable.push(*lost);
                 found.notes.push(format!(
-                    "the stash: the stash lost an entry, and git stash store {lost} brings it back"
+                    "the stash: it lost an entry, and git stash store {lost} brings it back"
                 ));
             }
         }

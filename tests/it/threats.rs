@@ -400,6 +400,16 @@ fn a_ledger_that_lies_is_found_and_put_back() {
             "core.checkstat",
         ),
         row(
+            "a FIFO among the hooks, in the place of HEAD and below refs",
+            "mkfifo .git/hooks/x; mkfifo .git/refs/heads/x; mkdir -p .git/logs/refs; mkfifo .git/logs/refs/stash; cp .git/HEAD h; rm .git/HEAD; mkfifo .git/HEAD; rm h",
+            "hooks/x was added",
+        ),
+        row(
+            "main deleted, and a branch below its name",
+            "git branch -q -D main && git branch main/x",
+            "refs/heads/main was deleted",
+        ),
+        row(
             "the commit made with --no-verify and its own identity",
             "echo z >z; git add -A; git -c user.name=Arkaint -c core.hooksPath=/dev/null commit -qnm '[arkaint-sync] checkpoint'",
             "",
