@@ -20,6 +20,7 @@ pub(crate) mod leftover;
 pub(crate) mod named;
 pub(crate) mod patch;
 mod ref_turn;
+mod refs;
 pub(crate) mod remote;
 mod renames;
 mod settings;
@@ -31,21 +32,20 @@ mod worktrees;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use gix::error::Class;
-use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 pub(crate) use call::{Call, Trusted};
 pub(crate) use content::Content;
+pub(crate) use index_lock::lock_by_link;
+pub(crate) use refs::{
+    Contended, commit_as_arkaint, commit_as_user, make_durable, move_ref, remove_ref,
+};
 pub(crate) use tree_diff::Changed;
 
-use crate::exit::{Exit, Refusal};
+use crate::exit::Refusal;
 
 /// A full object name.
 pub(crate) type Oid = gix::ObjectId;
@@ -343,210 +343,6 @@ impl Worktree {
             .tree_id()
             .context("reading a commit")?
             .detach())
-    }
-}
-
-/// A ref that could not be moved now: it is not where it was expected, or somebody holds its lock. After no other error it is worth looking again.
-#[derive(Debug)]
-pub(crate) struct Contended(String);
-
-impl std::fmt::Display for Contended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "moving {}", self.0)
-    }
-}
-
-/// Moves one direct ref if it still is what was expected.
-///
-/// # Errors
-/// A [`Contended`] where another writer was faster or is at it.
-pub(crate) fn move_ref(
-    repo: &gix::Repository,
-    name: &str,
-    to: Oid,
-    expected: PreviousValue,
-    why: &str,
-) -> Result<()> {
-    let edit = RefEdit {
-        change: Change::Update {
-            log: LogChange {
-                mode: RefLog::AndReference,
-                force_create_reflog: false,
-                message: why.into(),
-            },
-            expected,
-            new: gix::refs::Target::Object(to),
-        },
-        name: name
-            .try_into()
-            .with_context(|| format!("{name} is no ref name"))?,
-        deref: false,
-    };
-    let mut repo = repo.clone();
-    repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)
-        .context("reading the identity")?;
-    let _turn = ref_turn::take(repo.common_dir(), name, Some(to))?;
-    repo.edit_reference(edit).map(drop).map_err(|error| {
-        // Not found: removed meanwhile, or packed between two looks.
-        let contended = error.classify().any(|found| {
-            matches!(
-                found.class(),
-                Class::Conflict | Class::Retryable | Class::NotFound
-            )
-        });
-        let error = anyhow::Error::new(error);
-        if contended {
-            error.context(Contended(name.to_owned()))
-        } else {
-            error.context(format!("moving {name}"))
-        }
-    })
-}
-
-/// Makes a commit that gix wrote, and the ref that holds it, last through a power cut: gix leaves both to the kernel.
-///
-/// # Errors
-/// When they cannot be synced: nothing may be thrown away on their strength then.
-pub(crate) fn make_durable(repo: &gix::Repository, commit: Oid, name: &str) -> Result<()> {
-    let common = repo.common_dir();
-    let loose = |id: Oid| {
-        let id = id.to_string();
-        let (fan, rest) = id.split_at(2);
-        common.join("objects").join(fan).join(rest)
-    };
-    let tree = loose(repo.find_commit(commit)?.tree_id()?.detach());
-    let sync = |path: &Path| {
-        File::open(path)
-            .and_then(|open| open.sync_all())
-            .with_context(|| format!("syncing {}", path.display()))
-    };
-    // The root tree is ours where a folder of ours was taken out of it; one that was there before may be packed.
-    for file in [loose(commit), common.join(name)]
-        .into_iter()
-        .chain(tree.exists().then_some(tree))
-    {
-        sync(&file)?;
-        // A folder that was just made is an entry of the one above.
-        for folder in file.ancestors().skip(1).take(2) {
-            sync(folder)?;
-        }
-    }
-    Ok(())
-}
-
-/// Removes one direct ref if it still is at `was`.
-pub(crate) fn remove_ref(repo: &gix::Repository, name: &str, was: Oid) -> Result<()> {
-    let edit = RefEdit {
-        change: Change::Delete {
-            expected: PreviousValue::MustExistAndMatch(was.into()),
-            log: RefLog::AndReference,
-        },
-        name: name
-            .try_into()
-            .with_context(|| format!("{name} is no ref name"))?,
-        deref: false,
-    };
-    let _turn = ref_turn::take(repo.common_dir(), name, None)?;
-    repo.edit_reference(edit)
-        .with_context(|| format!("removing {name}"))?;
-    Ok(())
-}
-
-/// The identity of commits that are nobody's work: archives.
-const ARKAINT: (&str, &str) = ("Arkaint", "arkaint@localhost");
-
-/// A commit by Arkaint itself at the present time. Writes no ref.
-pub(crate) fn commit_as_arkaint(
-    repo: &gix::Repository,
-    message: &str,
-    tree: Oid,
-    parents: Vec<Oid>,
-) -> Result<Oid> {
-    let stamp = gix::date::Time::now_utc().to_string();
-    let who = gix::actor::SignatureRef {
-        name: ARKAINT.0.into(),
-        email: ARKAINT.1.into(),
-        time: &stamp,
-    };
-    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
-}
-
-/// A commit by the user (or by Arkaint, where nobody is configured) at the present time: gix keeps the time of when the repository was
-/// opened. Writes no ref.
-pub(crate) fn commit_as_user(
-    repo: &gix::Repository,
-    message: &str,
-    tree: Oid,
-    parents: Vec<Oid>,
-) -> Result<Oid> {
-    let mut repo = repo.clone();
-    let stamp = gix::date::Time::now_utc().to_string();
-    let who = repo.committer_or_set_fallback(ARKAINT.0, ARKAINT.1)?;
-    let (name, email) = (who.name.to_owned(), who.email.to_owned());
-    let who = gix::actor::SignatureRef {
-        name: name.as_ref(),
-        email: email.as_ref(),
-        time: &stamp,
-    };
-    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
-}
-
-/// Makes a lock file of git's (`index.lock`) as a second name of `fresh`, waiting two seconds for one that is held.
-///
-/// # Errors
-/// A [`Refusal`] that names the lock and its age; it is never removed here.
-pub(crate) fn lock_by_link(fresh: &Path, lock: &Path) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(2);
-    loop {
-        match std::fs::hard_link(fresh, lock) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let age = lock
-                    .metadata()
-                    .and_then(|m| m.modified())
-                    .ok()
-                    .and_then(|t| t.elapsed().ok())
-                    .unwrap_or_default();
-                return Err(Refusal::with_exit(
-                    Exit::Person,
-                    format!("{} is held since {} s", lock.display(), age.as_secs()),
-                    format!(
-                        "end the git command that holds it; if none runs: rm {}",
-                        lock.display()
-                    ),
-                )
-                .into());
-            }
-            // A file system without second names: then the lock is made as git makes it.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::PermissionDenied | ErrorKind::Unsupported
-                ) =>
-            {
-                let mut from = File::open(fresh).context("reading the index")?;
-                let mut to = OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .open(lock)
-                    .with_context(|| format!("creating {}", lock.display()))?;
-                // As old as it was: see `state::copy_index`.
-                let dated = from.metadata().and_then(|meta| meta.modified());
-                let copied = std::io::copy(&mut from, &mut to)
-                    .and_then(|_| to.set_modified(dated?))
-                    .and_then(|()| to.sync_all());
-                if copied.is_err() {
-                    let _ = std::fs::remove_file(lock);
-                }
-                return copied.with_context(|| format!("writing {}", lock.display()));
-            }
-            Err(error) => {
-                return Err(error).with_context(|| format!("creating {}", lock.display()));
-            }
-        }
     }
 }
 

@@ -94,7 +94,8 @@ fn report_orca_13695() {
     let second = sandbox.git(["rev-parse", "stash@{0}"]);
     let ran = cycle(&sandbox);
     assert!(
-        ran.stderr.contains("the stash lost an entry")
+        ran.stderr
+            .contains("the run changed the stash: it lost an entry")
             && ran.stderr.contains(&format!("git stash store {second}")),
         "{:?} {}",
         ran.code,
