@@ -65,10 +65,9 @@ fn descend(
     Ok(())
 }
 
-/// Moves it to the folder `kept`: it has no content, but it is somebody's.
+/// Moves it to the folder `kept`, which is there: it has no content, but it is somebody's.
 pub(super) fn move_aside(root: &Path, odd: &Odd, kept: &Path) -> Result<PathBuf> {
     let name = String::from_utf8_lossy(&odd.path).replace('/', "%");
-    fs::create_dir_all(kept).context("making the kept folder")?;
     let to = state::free_name(kept, &name);
     fs::rename(root.join(OsStr::from_bytes(&odd.path)), &to)
         .with_context(|| format!("moving {name} to {}", to.display()))?;

@@ -14,12 +14,13 @@ use crate::journal::{self, Entry};
 
 /// Puts what `archive` changed against the commit that it was made on into the worktree: all of it, or what lies at or below `paths`
 /// (from the worktree's root). The user's index stays as it is. Returns the archive of what was there and the paths written. The journal
-/// has it as under way until the caller clears it.
+/// has it as under way until the caller clears it. `again`: to finish what a killed command began.
 pub(crate) fn into_worktree(
     git: &Hardened<'_>,
     archive: &Archive,
     paths: &[Vec<u8>],
     run: &str,
+    again: bool,
 ) -> Result<(Snapshot, Vec<Vec<u8>>)> {
     let repo = git.worktree().repo()?;
     super::verify(git, archive.commit)?;
@@ -59,7 +60,7 @@ pub(crate) fn into_worktree(
                 also: &[],
             },
         );
-        if now.is_err() && attempt == 1 {
+        if now.is_err() && attempt == 1 && !again {
             // Nothing was changed yet: there is nothing to finish.
             journal::clear(git.worktree())?;
         }
@@ -75,12 +76,14 @@ pub(crate) fn into_worktree(
             };
         }
         let to = editor.write()?.detach();
-        let reason = match switch(git, Attributes::Raw, now.tree, to, &now)? {
+        let reason = match switch(git, Attributes::Raw, now.tree, to, &now, again)? {
             Switched::Done => return Ok((now, wanted)),
             Switched::Moved(reason) => reason,
         };
         if attempt >= 3 {
-            journal::clear(git.worktree())?;
+            if !again {
+                journal::clear(git.worktree())?;
+            }
             bail!("files keep changing while they are restored: {reason}");
         }
     }

@@ -65,7 +65,10 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
     } else {
         Attributes::AsCommitted
     };
+    let again = way.archive.is_some();
     super::verify(git, target.commit).map_err(|error| damaged(&error))?;
+    // Worktree, index and branch go back together or not at all.
+    worktree.index_is_free()?;
     let note = |archive: Option<&str>| {
         let entry = Entry::Rollback {
             run: order.run.to_owned(),
@@ -90,18 +93,18 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         );
         // Nothing was changed yet: there is nothing to finish.
         let archive = match archive {
-            Err(error) if attempt == 1 && way.archive.is_none() => {
+            Err(error) if attempt == 1 && !again => {
+                move_back(worktree, &moved);
                 journal::clear(worktree)?;
                 return Err(error);
             }
             archive => archive?,
         };
-        if way.archive.is_none() {
+        if !again {
             note(Some(&archive.id))?;
-        }
-        if way.archive.is_none() {
             // Before the first step; what a try that was cut off wrote is whole.
             hold_what_they_say(git, archive.tree, target.tree).inspect_err(|_| {
+                move_back(worktree, &moved);
                 let _ = journal::clear(worktree);
             })?;
         }
@@ -116,11 +119,12 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         }
         let stay = ignored_by_target(git, target.tree, archive.tree)?;
         let from = without(git, archive.tree, &stay)?;
-        let switch = || switch(git, attributes, from, target.tree, &archive);
-        let mut switched = switch()?;
+        let switch = || switch(git, attributes, from, target.tree, &archive, again);
+        let undone = |_: &anyhow::Error| move_back(worktree, &moved);
+        let mut switched = switch().inspect_err(undone)?;
         if matches!(switched, Switched::Moved(_)) && !target.raw {
             settle_index(git)?;
-            switched = switch()?;
+            switched = switch().inspect_err(undone)?;
         }
         let Switched::Moved(reason) = switched else {
             if !stay.is_empty() {
@@ -157,7 +161,10 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         };
         if attempt >= TRIES {
             // The last step that was not made changed nothing.
-            journal::clear(worktree)?;
+            if !again {
+                move_back(worktree, &moved);
+                journal::clear(worktree)?;
+            }
             bail!(
                 "files keep changing while they are rolled back ({reason}); all of them are in archive {}",
                 archive.id
@@ -165,6 +172,30 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
         }
     }
     unreachable!("the loop returns or fails")
+}
+
+/// Puts what was moved aside back where nothing stands there: what could not be rolled back is as it was.
+fn move_back(worktree: &git::Worktree, moved: &[(String, PathBuf)]) {
+    for (name, from) in moved.iter().rev() {
+        let to = worktree.root().join(name);
+        if to.symlink_metadata().is_err() {
+            // What cannot be moved back stays where it is kept, whole.
+            let _ = fs::rename(from, to);
+        }
+    }
+}
+
+/// The folder for what is moved aside: in the common git directory, or in our folder of the worktree where that lies on another file system.
+fn kept_folder(worktree: &git::Worktree, run: &str) -> Result<PathBuf> {
+    let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
+    let common = worktree.common_dir();
+    let kept = if device(common) == device(worktree.root()) {
+        common.join("arkaint/kept").join(run)
+    } else {
+        worktree.root().join(".arkaint/kept").join(run)
+    };
+    fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
+    Ok(kept)
 }
 
 fn damaged(error: &anyhow::Error) -> Refusal {
@@ -254,8 +285,7 @@ fn clear_the_way(
             stay.push(odd);
             continue;
         }
-        let kept = worktree.common_dir().join("arkaint/kept").join(run);
-        let to = odd::move_aside(worktree.root(), &odd, &kept)?;
+        let to = odd::move_aside(worktree.root(), &odd, &kept_folder(worktree, run)?)?;
         moved.push((String::from_utf8_lossy(&odd.path).into_owned(), to));
     }
     Ok(stay)
@@ -426,8 +456,7 @@ fn remove_if_empty(folder: &Path) {
 fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
     let name = String::from_utf8_lossy(nested).into_owned();
     let from = git.worktree().root().join(OsStr::from_bytes(nested));
-    let kept = git.worktree().common_dir().join("arkaint/kept").join(run);
-    fs::create_dir_all(&kept).context("making the kept folder")?;
+    let kept = kept_folder(git.worktree(), run)?;
     let flat = name.replace('/', "%");
     let to = state::free_name(&kept, &flat);
     fs::rename(&from, &to)

@@ -22,7 +22,8 @@ pub(super) enum Switched {
     Moved(String),
 }
 
-/// Switches what is in `from` and on disk to `to`; the private index holds `archive`, which has that and all else.
+/// Switches what is in `from` and on disk to `to`; the private index holds `archive`, which has that and all else. `again`: to finish what a
+/// killed command began.
 ///
 /// # Errors
 /// A [`Refusal`] when git could not write: the worktree is as it was then and the journal clear, or, where not even that could be done, the
@@ -33,6 +34,7 @@ pub(super) fn switch(
     from: Oid,
     to: Oid,
     archive: &Snapshot,
+    again: bool,
 ) -> Result<Switched> {
     open_folders(git, from, to)?;
     let out = git
@@ -58,7 +60,10 @@ pub(super) fn switch(
     let reason = out.reason();
     let (cause, hint) = match undo(git, archive.tree) {
         Ok(()) => {
-            journal::clear(git.worktree())?;
+            // What the cut-off try left half-done is still to be finished.
+            if !again {
+                journal::clear(git.worktree())?;
+            }
             (
                 format!("files could not be written, everything is as it was: {reason}"),
                 "make room on the disk, then try again",

@@ -173,7 +173,8 @@ fn into_worktree(global: &Global, id: &str, paths: &[PathBuf], ui: &Ui) -> Resul
         .collect::<Result<Vec<_>>>()?;
     let git = Hardened::prepare(&pass.worktree)?;
     git.seed_index()?;
-    let (before, written) = restore::into_worktree(&git, &archive, &wanted, &record::fresh_id())?;
+    let (before, written) =
+        restore::into_worktree(&git, &archive, &wanted, &record::fresh_id(), false)?;
     journal::clear(&pass.worktree)?;
     ui.say(
         Tone::Good,

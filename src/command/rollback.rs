@@ -24,7 +24,6 @@ pub(super) fn run(global: &Global, ui: &Ui) -> Result<Exit> {
     })?;
     let interrupted = open::load(&pass.worktree);
     recovery::settle(&pass, ui)?;
-    pass.worktree.index_is_free()?;
     let (target, nested) = match &interrupted {
         Some(open) => (open.target.clone(), Some(open.nested.clone())),
         None => (last_checkpoint(&pass)?, None),

@@ -270,8 +270,9 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
             Ok(Made::New(made))
         }
         Err(error) => {
-            // A git that was killed (no memory, a deadline) takes none of its locks with it.
-            recovery::remove_commit_locks(pass, &pass.branch_ref())?;
+            // A git that was killed (no memory, a deadline) takes none of its locks with it. One that another git holds is no reason to leave
+            // what was not tested on the branch, nor to hide why.
+            let _ = recovery::remove_commit_locks(pass, &pass.branch_ref());
             undo(pass, before)?;
             journal::clear(&pass.worktree)?;
             let _ = std::fs::remove_file(checks::index(pass));

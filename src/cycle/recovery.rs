@@ -1,6 +1,7 @@
 //! After a crash: what the journal says was under way is ended, finished or undone before anything else, and said. Run it again and it
 //! finds nothing to do. The caller holds the worktree's lock, which a hardened git that outlived us would hold too.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::launch;
@@ -39,9 +40,19 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
         }
         journal::check_over(worktree)?;
     }
-    let Some(entry) = journal::read(worktree) else {
+    let entry = journal::read(worktree);
+    // A git commit that was cut off may still read the index that it was given.
+    if !matches!(entry, Some(Entry::Commit { .. })) {
+        remove_indexes(pass)?;
+    }
+    let Some(entry) = entry else {
         return Ok(());
     };
+    if let Entry::Commit { branch, .. } | Entry::Rollback { branch, .. } = &entry
+        && !is_there(pass, branch, entry.name(), ui)?
+    {
+        return journal::clear(worktree);
+    }
     match entry {
         Entry::Launch { run, child } => end_launch(pass, &run, &child, ui)?,
         Entry::Commit {
@@ -51,6 +62,7 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
             child,
         } => {
             end_commit(pass, &branch, child.as_ref())?;
+            remove_indexes(pass)?;
             commit(pass, &branch, before, tree, ui)?;
         }
         Entry::Rollback {
@@ -82,6 +94,29 @@ pub(crate) fn settle(pass: &Pass, ui: &Ui) -> Result<()> {
         } => bring_back(pass, &run, &archive, &paths, ui)?,
     }
     journal::clear(worktree)
+}
+
+/// What was cut off is finished on its own branch: index and worktree are that branch's. False, and said, where the branch is gone.
+///
+/// # Errors
+/// A [`Refusal`] where another branch is checked out.
+fn is_there(pass: &Pass, branch: &str, what: &str, ui: &Ui) -> Result<bool> {
+    if pass.worktree.head_ref()?.as_deref() == Some(branch) {
+        return Ok(true);
+    }
+    let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+    if pass.worktree.repo()?.try_find_reference(branch)?.is_none() {
+        ui.warn(format!(
+            "{what} on {short} was cut off, and that branch is gone: nothing was finished"
+        ));
+        return Ok(false);
+    }
+    Err(Refusal::with_exit(
+        Exit::Person,
+        format!("{what} on {short} was cut off here, and another branch is checked out now"),
+        format!("git switch {short}, then try again: it is finished first"),
+    )
+    .into())
 }
 
 fn end_launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
@@ -264,7 +299,8 @@ fn roll_back(pass: &Pass, order: Order<'_>, way: Way<'_>, ui: &Ui) -> Result<()>
 
 fn bring_back(pass: &Pass, run: &str, archive: &str, paths: &[Vec<u8>], ui: &Ui) -> Result<()> {
     let archive = list::find(&pass.worktree, archive)?;
-    let (before, written) = restore::into_worktree(&private_git(pass)?, &archive, paths, run)?;
+    let (before, written) =
+        restore::into_worktree(&private_git(pass)?, &archive, paths, run, true)?;
     ui.say(
         Tone::Warn,
         format!(
@@ -292,32 +328,29 @@ fn private_git(pass: &Pass) -> Result<Hardened<'_>> {
     Ok(git)
 }
 
-/// What a killed command left of private indexes. A hardened git that goes on would hold our lock, and the indexes of checkpoints, in
-/// which the user's git works, have names of their own.
+/// What a killed command left in the private git directory, and of the lock of the user's index. A hardened git that goes on would hold our
+/// lock.
 fn remove_private_leftovers(pass: &Pass) -> Result<()> {
-    let folder = pass.worktree.state_dir();
-    let listed = |folder: &std::path::Path| {
-        let entries = folder.read_dir().into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
-    };
-    let named = |path: &std::path::Path, is: &dyn Fn(&str) -> bool| {
-        path.file_name().and_then(|n| n.to_str()).is_some_and(is)
-    };
-    for path in listed(&folder.join("private")) {
-        if named(&path, &|n| n.starts_with("index.")) {
-            state::remove(&path)?;
-        }
-    }
-    for path in listed(&folder) {
-        let is_index = |name: &str| {
-            let ours = ["checkpoint.", "settled.index", "config.before"];
-            ours.iter().any(|start| name.starts_with(start))
-        };
-        if named(&path, &is_index) {
-            state::remove(&path)?;
-        }
-    }
+    remove_named(&pass.worktree.state_dir().join("private"), &["index."])?;
     rollback::remove_own_index_lock(&pass.worktree)
+}
+
+/// The indexes of checkpoints that a killed command left, in which the user's git works.
+fn remove_indexes(pass: &Pass) -> Result<()> {
+    let ours = ["checkpoint.", "settled.index", "config.before"];
+    remove_named(&pass.worktree.state_dir(), &ours)
+}
+
+/// Removes the files in `folder` whose names begin so.
+fn remove_named(folder: &Path, starts: &[&str]) -> Result<()> {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
+        if starts.iter().any(is) {
+            state::remove(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Locks that would be in our way: what is older than ten minutes and open in no process is nobody's.

@@ -531,3 +531,47 @@ fn a_change_that_a_bit_of_the_index_hides_is_committed() {
         assert_eq!(sandbox.git(["status", "--porcelain"]), "");
     }
 }
+
+/// What was cut off is finished where it belongs: the worktree and index of another branch are left alone.
+#[test]
+fn a_checkpoint_that_was_cut_off_is_finished_on_its_own_branch_alone() {
+    let sandbox = Sandbox::ready("\"true\"");
+    let branch = sandbox.git(["branch", "--show-current"]);
+    let cut_off = |name: &str| {
+        let hook = sandbox.repo.join(".git/hooks/post-commit");
+        sandbox.write(name, "a\n");
+        sandbox.write_exec(
+            ".git/hooks/post-commit",
+            "#!/bin/sh\nkill -9 $(sed -n 's/^PPid:\\t*//p' /proc/$PPID/status)\n",
+        );
+        let ran = sandbox.arkaint(["checkpoint"]);
+        fs::remove_file(hook).unwrap();
+        assert_eq!(ran.code, None, "killed: {}", ran.stderr);
+        sandbox.git(["switch", "-q", "-c", &format!("arkaint/other-{name}")])
+    };
+    cut_off("a.txt");
+    let before = state(&sandbox);
+    let ran = sandbox.arkaint(["checkpoint"]).expect(3);
+    assert!(
+        ran.stderr.contains(&format!(
+            "a checkpoint on {branch} was cut off here, and another branch is checked out now"
+        )) && ran.stderr.contains(&format!("hint: git switch {branch}")),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(state(&sandbox), before, "HEAD, refs and index as before");
+    sandbox.git(["switch", "-q", &branch]);
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert!(
+        ran.stderr.contains("after its commit") && ran.stderr.contains("finished"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    sandbox.arkaint(["log", "--verify"]).expect(0);
+
+    cut_off("b.txt");
+    sandbox.git(["branch", "-q", "-D", &branch]);
+    let ran = sandbox.arkaint(["checkpoint"]).expect(0);
+    assert!(ran.stderr.contains("that branch is gone"), "{}", ran.stderr);
+}
