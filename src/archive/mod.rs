@@ -50,7 +50,9 @@ pub(crate) struct Order<'a> {
 pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
     let worktree = git.worktree();
     let repo = worktree.repo()?;
-    let Content { mut tree, nested } = git
+    let Content {
+        mut tree, nested, ..
+    } = git
         .content_tree(&git.index(), Attributes::Raw)
         .context("archiving the worktree")?;
     if let Some(stable) = order.rules_of {

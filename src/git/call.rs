@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-use super::Worktree;
 use super::content::Trees;
+use super::{Worktree, second_look};
 
 /// The user's own git: their configuration, hooks, signing and filters apply. Never used between a launch and the check.
 #[derive(Clone, Copy)]
@@ -40,6 +40,14 @@ impl Trusted<'_> {
         index: &std::path::Path,
         content: &super::Content,
     ) -> Result<bool> {
+        let unknown = content.index.as_ref();
+        let unknown = unknown.and_then(|index| second_look::unknown(&self.worktree.root, index));
+        if let Some(mut unknown) = unknown {
+            unknown.retain(|path| !content.leaves_out(path));
+            if unknown.is_empty() || self.all_are_ignored(&unknown)? {
+                return Ok(true);
+            }
+        }
         let look = |words: &[&str]| {
             self.call(words)
                 .env("GIT_INDEX_FILE", index)
@@ -66,8 +74,20 @@ impl Trusted<'_> {
             .flat_map(|listed| listed.split(|b| *b == 0))
             .filter(|path| !path.is_empty())
             .map(|path| path.strip_suffix(b"/").unwrap_or(path))
-            // What lies in a nested repository was never part of the content.
-            .all(|path| content.nested.iter().any(|n| n == path) || super::content::is_ours(path)))
+            .all(|path| content.leaves_out(path)))
+    }
+
+    /// Are these paths, which no index has, all ignored?
+    fn all_are_ignored(self, paths: &[Vec<u8>]) -> Result<bool> {
+        let out = self
+            .call(["check-ignore", "--no-index", "-v", "-z", "--stdin"])
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .stdin(paths.join(&0))
+            .output()?;
+        // Source, line, pattern and path; nothing of a path that no pattern matches.
+        let words: Vec<_> = out.stdout.split(|b| *b == 0).collect();
+        let ignored = words.chunks_exact(4).filter(|w| !w[2].starts_with(b"!"));
+        Ok(out.code == Some(0) && ignored.count() == paths.len())
     }
 
     /// How many objects of `commit`'s own tree are not in the object store.

@@ -13,11 +13,20 @@ use crate::exit::{Exit, Refusal};
 use crate::text;
 
 /// A content tree and what could not be part of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Content {
     pub tree: Oid,
+    /// The index that it was staged into, where that was read and holds nothing else.
+    pub(super) index: Option<gix::index::File>,
     /// Untracked repositories inside the worktree: paths with `/` between folders, bytes as git has them.
     pub nested: Vec<Vec<u8>>,
+}
+
+impl Content {
+    /// What lies in a nested repository was never part of the content, nor are our folders.
+    pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
+        self.nested.iter().any(|nested| nested == path) || is_ours(path)
+    }
 }
 
 /// Who writes the trees.
@@ -156,15 +165,18 @@ pub(crate) fn stage(
         Trees::Here => worktree.tree_of_index(index)?,
         Trees::ByGit => None,
     };
-    let tree = if let Some(tree) = own {
-        tree
+    let (tree, read) = if let Some((tree, read)) = own {
+        (tree, Some(read))
     } else {
         let partial = worktree.is_partial()?.then_some("--missing-ok");
         let tree = git(&["write-tree"]).args(partial).text()?;
-        Oid::from_hex(tree.as_bytes()).context("reading a tree name")?
+        let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
+        (tree, None)
     };
+    let clean = without_ours(worktree, git, tree)?;
     Ok(Content {
-        tree: without_ours(worktree, git, tree)?,
+        tree: clean,
+        index: read.filter(|_| clean == tree),
         nested,
     })
 }
@@ -361,7 +373,7 @@ fn checked_out(folder: &Path) -> Option<Oid> {
 
 /// The links in an index, and whether an entry has a bit by which that hides changes.
 fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, bool)> {
-    if !index.exists() {
+    if !index.exists() || worktree.is_plain(index)? {
         return Ok((Vec::new(), false));
     }
     let index = worktree.read_index(index)?;

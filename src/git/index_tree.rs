@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use gix::bstr::BString;
+use gix::index::File;
 use gix::index::entry::{Flags, Mode, Stage};
 use gix::objs::Tree;
 use gix::objs::tree::Entry;
@@ -20,11 +21,12 @@ struct Folder {
 }
 
 impl Worktree {
-    /// The tree of `index`, written; `None` where only git can say: no file, a split index, conflicts, folders of a sparse index, entries that are promised to be added.
+    /// The tree of `index`, written, and the index that was read for it; `None` where only git can say: no file, a split index, conflicts, folders of
+    /// a sparse index, entries that are promised to be added.
     ///
     /// # Errors
     /// When the object store cannot be written.
-    pub(super) fn tree_of_index(&self, index: &Path) -> Result<Option<Oid>> {
+    pub(super) fn tree_of_index(&self, index: &Path) -> Result<Option<(Oid, File)>> {
         if !index.exists() {
             return Ok(None);
         }
@@ -64,7 +66,7 @@ impl Worktree {
             close(repo, &mut open)?;
         }
         let root = open.pop().unwrap_or_default();
-        Ok(Some(write(repo, root.entries)?))
+        Ok(Some((write(repo, root.entries)?, index)))
     }
 }
 
@@ -101,7 +103,7 @@ mod tests {
             .tree_of_index(&worktree.git_dir().join("index"))
             .unwrap();
         let theirs = worktree.git().call(["write-tree"]).text().unwrap();
-        (theirs, ours.map(|tree| tree.to_string()))
+        (theirs, ours.map(|(tree, _)| tree.to_string()))
     }
 
     #[test]
@@ -154,7 +156,7 @@ mod tests {
         repo.git(["add", "-N", "a"]);
         let worktree = repo.worktree();
         let index = worktree.git_dir().join("index");
-        assert_eq!(worktree.tree_of_index(&index).unwrap(), None);
+        assert!(worktree.tree_of_index(&index).unwrap().is_none());
     }
 
     /// The cache of trees says that the root is another tree than its entries make.
@@ -179,7 +181,7 @@ mod tests {
         bytes[end..].fill(0);
         std::fs::write(&index, &bytes).unwrap();
         assert_eq!(repo.git(["write-tree"]).trim_ascii(), one.as_bytes());
-        let ours = worktree.tree_of_index(&index).unwrap().unwrap();
+        let (ours, _) = worktree.tree_of_index(&index).unwrap().unwrap();
         assert_eq!(ours.to_string(), two);
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod forward;
 pub(crate) mod hardened;
 pub(crate) mod heirloom;
 pub(crate) mod hook_env;
+mod index_bytes;
 mod index_lock;
 mod index_tree;
 pub(crate) mod leftover;
@@ -23,8 +24,8 @@ mod ref_turn;
 mod refs;
 pub(crate) mod remote;
 mod renames;
+mod second_look;
 mod settings;
-mod staged;
 pub(crate) mod state;
 mod tree_diff;
 mod unclean;
@@ -262,6 +263,10 @@ impl Worktree {
 
     /// Paths with conflict entries in the user's index, each once.
     pub(crate) fn unmerged_paths(&self) -> Result<Vec<String>> {
+        // As a rule: and decoding a large one takes longer than all else that is asked before a command.
+        if self.is_plain(&self.git_dir.join("index"))? {
+            return Ok(Vec::new());
+        }
         let Some(index) = self.users_index()? else {
             return Ok(Vec::new());
         };
