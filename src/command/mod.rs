@@ -34,13 +34,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::cli::{Cli, Verb};
+use crate::cli::{Cli, Color, Hook, Verb};
 use crate::exit::{Exit, Refusal};
 use crate::gate;
 use crate::ui::Ui;
 
 /// The program: words from the command line to an exit code.
 pub fn main() -> ExitCode {
+    if let Some(words) = Hook::of_shim(std::env::args_os().skip(1)) {
+        let ui = Ui::new(false, false, false, Color::default());
+        return end(hook::run(&words, &ui), &ui);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
@@ -58,10 +62,12 @@ pub fn main() -> ExitCode {
         cli.global.json,
         cli.global.color,
     );
-    ExitCode::from(match run(&cli, &ui) {
-        Ok(exit) => exit.code(),
-        Err(error) => report(&ui, &error).code(),
-    })
+    end(run(&cli, &ui), &ui)
+}
+
+fn end(outcome: Result<Exit>, ui: &Ui) -> ExitCode {
+    let exit = outcome.unwrap_or_else(|error| report(ui, &error));
+    ExitCode::from(exit.code())
 }
 
 fn run(cli: &Cli, ui: &Ui) -> Result<Exit> {
