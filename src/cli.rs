@@ -536,23 +536,6 @@ pub(crate) struct Hook {
     pub args: Vec<std::ffi::OsString>,
 }
 
-impl Hook {
-    /// The words of our own shim, `hook run NAME -- ARGS` and nothing before it: understood without clap, which makes its tables of all verbs
-    /// first, and that takes longer than the guard of an honest commit.
-    pub(crate) fn of_shim(mut words: impl Iterator<Item = std::ffi::OsString>) -> Option<Self> {
-        let mut word = || words.next()?.into_string().ok();
-        if word()? != "hook" || word()? != "run" {
-            return None;
-        }
-        let name = word()?;
-        (word()? == "--").then(|| Self {
-            run: "run".to_owned(),
-            name,
-            args: words.collect(),
-        })
-    }
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Shell {
     Bash,
@@ -585,33 +568,4 @@ pub(crate) struct Demo {
     /// Keep the repository and say where it is
     #[arg(long)]
     pub keep: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_words_of_a_shim_are_what_clap_makes_of_them() {
-        let cases: [(&[&str], bool); 8] = [
-            (&["hook", "run", "pre-commit", "--"], true),
-            (&["hook", "run", "pre-push", "--", "origin", "url"], true),
-            (&["hook", "run", "no-such", "--", "--", "-q"], true),
-            (&["hook", "run", "pre-commit"], false),
-            (&["-q", "hook", "run", "pre-commit", "--"], false),
-            (&["hook", "-q", "run", "pre-commit", "--"], false),
-            (&["hooks", "status"], false),
-            (&[], false),
-        ];
-        for (words, is_a_shims) in cases {
-            let ours = Hook::of_shim(words.iter().map(Into::into));
-            assert_eq!(ours.is_some(), is_a_shims, "{words:?}");
-            let Some(ours) = ours else { continue };
-            let cli = Cli::try_parse_from(std::iter::once(&"git-arkaint").chain(words)).unwrap();
-            let Verb::Hook(theirs) = cli.verb else {
-                panic!("{words:?}");
-            };
-            assert_eq!((ours.name, ours.args), (theirs.name, theirs.args));
-        }
-    }
 }

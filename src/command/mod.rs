@@ -34,14 +34,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::cli::{Cli, Color, Hook, Verb};
+use crate::cli::{Cli, Color, Verb};
 use crate::exit::{Exit, Refusal};
 use crate::gate;
 use crate::ui::Ui;
 
 /// The program: words from the command line to an exit code.
 pub fn main() -> ExitCode {
-    if let Some(words) = Hook::of_shim(std::env::args_os().skip(1)) {
+    if let Some(words) = hook::words_of_shim(std::env::args_os().skip(1)) {
         let ui = Ui::new(false, false, false, Color::default());
         return end(hook::run(&words, &ui), &ui);
     }
