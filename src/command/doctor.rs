@@ -8,13 +8,13 @@ use serde_json::json;
 
 use crate::agent::launch;
 use crate::cli;
-use crate::config::{CommandLine, Config, TestCommand, isolated_match};
+use crate::config::{CommandLine, Config, Gitleaks, TestCommand, isolated_match};
 use crate::exit::{Exit, Refusal};
 use crate::gate::{self, Lock};
 use crate::git::{Oid, Worktree, leftover, state};
 use crate::hooks::status;
 use crate::journal;
-use crate::judge::check;
+use crate::judge::{check, leaks};
 use crate::ledger::{notes, sync, walk};
 use crate::process::{self, How, Spec};
 use crate::text;
@@ -187,6 +187,7 @@ fn repository(worktree: &Worktree, found: &mut Findings) {
     at_work(worktree, found);
     locks(worktree, found);
     tests(worktree, &config, found);
+    gitleaks(&config, found);
     agent(worktree, &config, found);
     guards(worktree, found);
     ledger(worktree, found);
@@ -275,6 +276,21 @@ fn tests(worktree: &Worktree, config: &Config, found: &mut Findings) {
     if let Some(command) = check::spec_command(&config.checkpoint, worktree.root()) {
         program("spec check", worktree, &command, found);
     }
+}
+
+fn gitleaks(config: &Config, found: &mut Findings) {
+    let what = "not on PATH: a second look for secrets";
+    let (state, line) = match (config.checkpoint.gitleaks, leaks::gitleaks()) {
+        (Gitleaks::Off, _) => return,
+        (_, Some(path)) => (State::Good, path.display().to_string()),
+        (Gitleaks::Auto, None) => (State::Note, what.to_owned()),
+        (Gitleaks::Required, None) => (State::Bad, format!("{what}, and required")),
+    };
+    let mend = match state {
+        State::Bad => "install gitleaks (https://github.com/gitleaks/gitleaks)",
+        _ => "",
+    };
+    found.add("gitleaks", state, line, mend);
 }
 
 /// A line for the shell is looked at by its shell alone.

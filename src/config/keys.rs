@@ -175,6 +175,13 @@ pub(super) static TABLES: &[Table] = &[
                 "Files that look as if they held secrets and are committed all the same (test fixtures).",
                 |c, _| &mut c.checkpoint.allow_secrets,
             ),
+            key(
+                "gitleaks",
+                Kind::Choice(&["auto", "required", "off"]),
+                Is(r#""auto""#),
+                "A second look for secrets by gitleaks: where it is installed, always (a checkpoint without it is refused), or never. By .gitleaks.toml as committed before, else by its own rules.",
+                |c, _| &mut c.checkpoint.gitleaks,
+            ),
         ],
     ),
     table(

@@ -146,6 +146,29 @@ pub(crate) struct Checkpoint {
     pub timeout: Duration,
     /// Globs of paths that may hold secrets and are committed all the same.
     pub allow_secrets: Vec<String>,
+    pub gitleaks: Gitleaks,
+}
+
+/// May, must or shall not the user's own gitleaks look for secrets besides us?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Gitleaks {
+    /// Where it is installed.
+    #[default]
+    Auto,
+    Required,
+    Off,
+}
+
+impl Choice for Gitleaks {
+    const ALL: &'static [Self] = &[Self::Auto, Self::Required, Self::Off];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Required => "required",
+            Self::Off => "off",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

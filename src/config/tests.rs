@@ -54,7 +54,8 @@ fn every_default_is_the_documented_one() {
             test: TestCommand::Unset,
             spec: None,
             timeout: minutes(30),
-            allow_secrets: empty()
+            allow_secrets: empty(),
+            gitleaks: Gitleaks::Auto,
         }
     );
     let expected = Agent {
@@ -169,6 +170,7 @@ test = ["make", "check"]
 spec = "make spec"
 timeout = "90s"
 allow_secrets = ["tests/fixtures/*.pem"]
+gitleaks = "required"
 [agent]
 name = "command"
 provider = "p"

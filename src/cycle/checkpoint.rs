@@ -1,22 +1,20 @@
 //! The commit primitive: only a tested state becomes a checkpoint, and what is committed is what was tested. Staged in a private index,
 //! so that a refusal leaves the user's index as it was; committed by git itself, with the user's hooks, signing and filters.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-
 use anyhow::{Context, Result};
 
 use super::checks::{self, Care, Verdict};
 use super::{recovery, signals};
-use crate::config::{self, Config};
+use crate::config;
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid, Worktree};
+use crate::git::{Content, Oid};
 use crate::guard;
 use crate::journal::{self, Entry};
+use crate::judge::leaks;
 use crate::ledger::{Checkpoint, Kind, Record, Status, checkpoint, message, notes, record, walk};
 use crate::process::{self, How, Identity};
-use crate::secret::{self, paths::Sensitive};
+use crate::secret;
 use crate::text;
 use crate::ui::{Tone, Ui};
 
@@ -152,7 +150,15 @@ fn head(pass: &Pass) -> Result<Oid> {
 
 /// No new secret may enter history.
 fn scan(pass: &Pass, from: Oid, to: Oid) -> Result<()> {
-    let found = new_secrets(&pass.worktree, &pass.config, from, to)?;
+    let found = leaks::new_secrets(&pass.worktree, &pass.config, from, to).map_err(|error| {
+        error.downcast().map_or_else(
+            |error| error,
+            |mut refusal: Refusal| {
+                refusal.cause.push_str("; nothing was committed");
+                refusal.into()
+            },
+        )
+    })?;
     if found.is_empty() {
         return Ok(());
     }
@@ -162,38 +168,6 @@ fn scan(pass: &Pass, from: Oid, to: Oid) -> Result<()> {
         "remove or ignore it (echo PATH >> .gitignore), or add its path to allow_secrets in [checkpoint] of arkaint.toml",
     )
     .into())
-}
-
-/// What tree `to` holds that `from` did not: new files of sensitive names, and new secrets in changed text, one line each. The values are not
-/// in it.
-pub(crate) fn new_secrets(
-    worktree: &Worktree,
-    config: &Config,
-    from: Oid,
-    to: Oid,
-) -> Result<Vec<String>> {
-    let allowed =
-        config::PathGlobs::new(&config.checkpoint.allow_secrets).map_err(anyhow::Error::msg)?;
-    let sensitive = Sensitive::new(&config.packet.sensitive)?;
-    let mut found = Vec::new();
-    for change in worktree.changed_files(from, to)? {
-        let name = text::visible_line(&String::from_utf8_lossy(&change.path));
-        if allowed.is_match(OsStr::from_bytes(&change.path)) || change.new.is_none() {
-            continue;
-        }
-        if change.old.is_none() && sensitive.matches(&change.path) {
-            found.push(format!("{name}: a new file of a sensitive name"));
-            continue;
-        }
-        let new = worktree.text_blob(change.new)?;
-        let old = worktree.text_blob(change.old)?;
-        found.extend(
-            secret::added(&old, &new)
-                .into_iter()
-                .map(|f| format!("{name}:{}: {}", f.line, f.rule)),
-        );
-    }
-    Ok(found)
 }
 
 fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Result<Made> {

@@ -1,6 +1,7 @@
 //! After a crash: what the journal says was under way is ended, finished or undone before anything else, and said. Run it again and it
 //! finds nothing to do. The caller holds the worktree's lock, which a hardened git that outlived us would hold too.
 
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use crate::git::hardened::Hardened;
 use crate::git::{Oid, leftover, state};
 use crate::guard::Noted;
 use crate::journal::{self, Entry, Target};
+use crate::judge::leaks;
 use crate::ledger::{Kind, Record, cache, checkpoint, notes};
 use crate::process::{self, Identity};
 use crate::text;
@@ -328,10 +330,11 @@ fn private_git(pass: &Pass) -> Result<Hardened<'_>> {
     Ok(git)
 }
 
-/// What a killed command left in the private git directory, and of the lock of the user's index. A hardened git that goes on would hold our
-/// lock.
+/// What a killed command left in the private git directory, of copies for gitleaks, and of the lock of the user's index. A hardened git that goes
+/// on would hold our lock.
 fn remove_private_leftovers(pass: &Pass) -> Result<()> {
     remove_named(&pass.worktree.state_dir().join("private"), &["index."])?;
+    remove_named(&pass.worktree.state_dir(), &[leaks::COPIES])?;
     rollback::remove_own_index_lock(&pass.worktree)
 }
 
@@ -341,13 +344,19 @@ fn remove_indexes(pass: &Pass) -> Result<()> {
     remove_named(&pass.worktree.state_dir(), &ours)
 }
 
-/// Removes the files in `folder` whose names begin so.
+/// Removes what is in `folder` and whose name begins so.
 fn remove_named(folder: &Path, starts: &[&str]) -> Result<()> {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
-        if starts.iter().any(is) {
-            state::remove(&entry.path())?;
+        if !starts.iter().any(is) {
+            continue;
+        }
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        } else {
+            state::remove(&path)?;
         }
     }
     Ok(())

@@ -8,13 +8,13 @@ use super::rerun::Reran;
 use super::subject::Delivery;
 use super::trial::{self, Trial};
 use crate::config::protected::CONFIG_FILE;
-use crate::cycle::checkpoint;
 use crate::evidence::approval;
 use crate::evidence::assess::{Overall, Verdict};
 use crate::evidence::standing::{self, Rerun, Standing, Subject};
-use crate::exit::Exit;
+use crate::exit::{Exit, Refusal};
 use crate::git::Oid;
 use crate::guard;
+use crate::judge::leaks;
 use crate::text;
 
 /// Names in a line before the rest is counted.
@@ -342,7 +342,13 @@ fn protected(delivery: &Delivery<'_>) -> Result<Gate> {
 fn secrets(delivery: &Delivery<'_>) -> Result<Gate> {
     let name = "secrets";
     let from = delivery.worktree.tree_of(delivery.base.fork)?;
-    let found = checkpoint::new_secrets(delivery.worktree, &delivery.config, from, delivery.tree)?;
+    let found = match leaks::new_secrets(delivery.worktree, &delivery.config, from, delivery.tree) {
+        Err(error) => {
+            let refusal = error.downcast::<Refusal>()?;
+            return Ok(gate(name, Answer::Held, refusal.cause));
+        }
+        Ok(found) => found,
+    };
     Ok(if found.is_empty() {
         gate(name, Answer::Open, "no new one")
     } else {

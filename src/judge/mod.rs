@@ -9,6 +9,7 @@ pub(crate) mod check;
 mod extract;
 #[cfg(test)]
 mod fuzz_tests;
+pub(crate) mod leaks;
 mod listener;
 mod normalise;
 pub(crate) mod outcome;

@@ -111,6 +111,16 @@ fn what_is_wrong_is_bad_with_the_command_that_mends_it() {
             "set test in [checkpoint]",
         ),
         (
+            Box::new(toml("[agent]", "gitleaks = \"required\"\n[agent]")),
+            "gitleaks",
+            if crate::gitleaks::is_installed() {
+                "ok "
+            } else {
+                "bad not on PATH"
+            },
+            "",
+        ),
+        (
             Box::new(toml("[agent]", "[agent]\nwrapper = [\"false\"]")),
             "sandbox",
             "bad false cannot run true",

@@ -23,6 +23,7 @@ mod evidence_cycle;
 mod evidence_schema;
 mod forge;
 mod gate;
+mod gitleaks;
 mod goose;
 mod goose_cycle;
 mod goose_evidence;

@@ -227,6 +227,7 @@ fn the_spec_check_is_the_configured_one_or_the_script() {
         spec,
         timeout: MINUTE,
         allow_secrets: Vec::new(),
+        gitleaks: crate::config::Gitleaks::Auto,
     };
     let found = |spec| spec_command(&config(spec), temp.path());
     assert_eq!(found(None), None);
