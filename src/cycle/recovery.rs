@@ -130,11 +130,14 @@ fn end_launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
     };
     ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
     let git = private_git(pass)?;
-    if let Some(noted) = Noted::load(&pass.worktree) {
-        let after = launch::after(pass, &git, &noted, run, ui)?;
-        for broken in &after.broken {
-            ui.warn(format!("it broke a rule: {}; it was put back", broken.what));
+    if let Some((noted, elsewhere)) = Noted::load(&pass.worktree) {
+        if elsewhere {
+            ui.warn(
+                "what was noted of files outside the git directory was not compared: the agent could have written it",
+            );
         }
+        let after = launch::after(pass, &git, &noted, run, ui)?;
+        launch::say_broken(&after.broken, ui);
         if !after.protected.is_empty() {
             let paths = text::visible_line(&after.protected.join(", "));
             ui.warn(format!(
