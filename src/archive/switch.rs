@@ -87,7 +87,7 @@ pub(super) fn switch(
 /// those that were opened and the modes they had, each before what lies in it.
 fn open_folders(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<Vec<(PathBuf, u32)>> {
     let (mut seen, mut opened) = (BTreeSet::new(), Vec::new());
-    for path in git.changed_paths(from, to)? {
+    for path in git.worktree().changed_entries(from, to)? {
         let parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
         let mut folder = git.worktree().root().to_owned();
         for part in &parts[..parts.len() - 1] {

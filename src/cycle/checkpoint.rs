@@ -360,17 +360,14 @@ fn takes_protected_paths_back(pass: &Pass) -> Result<bool> {
     if start == now {
         return Ok(false);
     }
-    let git = pass.worktree.git();
-    let staged = git.call(["write-tree"]);
+    let worktree = &pass.worktree;
+    let staged = worktree.git().call(["write-tree"]);
     let tree = staged.env("GIT_INDEX_FILE", checks::index(pass)).text()?;
-    let protected = guard::protected(&pass.worktree, &pass.config.infra)?;
+    let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
+    let protected = guard::protected(worktree, &pass.config.infra)?;
     let touched = |commit: Oid| -> Result<bool> {
-        let names = git
-            .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
-            .args(["--ignore-submodules=none", &commit.to_string(), &tree])
-            .bytes()?;
-        let mut paths = names.split(|b| *b == 0).filter(|path| !path.is_empty());
-        Ok(paths.any(|path| protected.touches(path)))
+        let paths = worktree.changed_entries(worktree.tree_of(commit)?, tree)?;
+        Ok(paths.iter().any(|path| protected.touches(path)))
     };
     Ok(touched(now)? && !touched(start)?)
 }

@@ -191,7 +191,7 @@ pub(crate) fn protected_changes(
     to: Oid,
     protects: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Vec<u8>>> {
-    let mut paths = git.changed_paths(from, to)?;
+    let mut paths = git.worktree().changed_entries(from, to)?;
     paths.retain(|path| protects(path));
     Ok(paths)
 }
