@@ -263,7 +263,7 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
     match outcome {
         Ok(mut made) => {
             checks::install(pass)?;
-            append(pass, order, &made, status)?;
+            append(pass, order, &made)?;
             made.proven = true;
             journal::clear(&pass.worktree)?;
             let _ = std::fs::remove_file(checks::index(pass));
@@ -374,33 +374,42 @@ fn takes_protected_paths_back(pass: &Pass) -> Result<bool> {
 
 /// Back to the commit before, where one of ours was made that does not hold.
 fn undo(pass: &Pass, before: Oid) -> Result<()> {
-    if head(pass)? != before {
-        let now = head(pass)?.to_string();
-        pass.worktree
-            .git()
-            .call([
-                "update-ref",
-                "-m",
-                "arkaint: undo a checkpoint that does not hold",
-            ])
-            .args([pass.branch_ref(), before.to_string(), now])
-            .run()
-            .context("undoing the commit")?;
+    let now = head(pass)?;
+    if now == before {
+        return Ok(());
     }
-    Ok(())
+    take_back(&pass.worktree, &pass.branch_ref(), before, now)
 }
 
-fn append(pass: &Pass, order: &Order, made: &Checkpoint, status: Status) -> Result<()> {
-    let mut fields = serde_json::json!({
+/// Takes `branch` (full ref name) from a checkpoint at `now` that does not hold back to `before`.
+pub(super) fn take_back(worktree: &Worktree, branch: &str, before: Oid, now: Oid) -> Result<()> {
+    let why = "arkaint: undo a checkpoint that does not hold";
+    let (before, now) = (before.to_string(), now.to_string());
+    let call = worktree.git().call(["update-ref", "-m", why]);
+    call.args([branch, &before, &now])
+        .run()
+        .context("undoing the commit")
+}
+
+/// The fields of a `checkpoint` record, by what the commit says of itself.
+pub(super) fn record_fields(made: &Checkpoint) -> serde_json::Value {
+    serde_json::json!({
         "commit": made.commit.to_string(),
         "tree": made.tree.to_string(),
         "state": made.state_hash,
         "prev": made.prev.map(|p| p.to_string()),
-        "branch": pass.branch,
-        "status": status.name(),
-        "task": order.task,
-        "message": order.message,
-    });
+        "branch": made.branch,
+        "status": made.status.name(),
+        "task": made.task,
+        "message": made.message,
+    })
+}
+
+fn append(pass: &Pass, order: &Order, made: &Checkpoint) -> Result<()> {
+    let mut fields = record_fields(made);
+    // A trailer may have cut them short.
+    fields["task"] = order.task.as_str().into();
+    fields["message"] = order.message.as_str().into();
     if let Some(run) = &order.run {
         fields["run"] = run.as_str().into();
     }
