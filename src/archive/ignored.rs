@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::worktree::stack::state::ignore::Source;
 
-use crate::git::Oid;
 use crate::git::hardened::{Attributes, Hardened};
+use crate::git::{self, Oid};
 
 /// The ignore rules of one tree, with the repository's own exclude files.
 pub(crate) struct Rules<'repo> {
@@ -70,7 +70,7 @@ pub(crate) fn hidden_by_new_rules(
     let mut rules: Option<Rules<'_>> = None;
     for entry in listed
         .split(|b| *b == 0)
-        .filter(|e| !e.is_empty() && !is_ours(e))
+        .filter(|e| !e.is_empty() && !git::is_ours(e))
     {
         let rules = match &mut rules {
             Some(rules) => rules,
@@ -127,7 +127,7 @@ pub(crate) fn in_the_place_of(
     let tree = worktree.repo()?.find_tree(now)?;
     let mut found = BTreeSet::new();
     for path in worktree.changed_entries(target, now)? {
-        if is_ours(&path) || tree.lookup_entry(path.split(|b| *b == b'/'))?.is_some() {
+        if git::is_ours(&path) || tree.lookup_entry(path.split(|b| *b == b'/'))?.is_some() {
             continue;
         }
         let folders = path.iter().enumerate().filter(|(_, b)| **b == b'/');
@@ -170,8 +170,4 @@ fn below(folder: &Path, name: &[u8], found: &mut BTreeSet<Vec<u8>>) -> Result<()
         }
     }
     Ok(())
-}
-
-fn is_ours(entry: &[u8]) -> bool {
-    entry.starts_with(b".arkaint/") || entry.starts_with(b".ak-loop/")
 }

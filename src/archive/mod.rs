@@ -48,8 +48,6 @@ pub(crate) struct Order<'a> {
 /// # Errors
 /// When anything cannot be read, written or found again. Nothing in the worktree was changed.
 pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
-    let worktree = git.worktree();
-    let repo = worktree.repo()?;
     let Content {
         mut tree, nested, ..
     } = git
@@ -74,6 +72,20 @@ pub(crate) fn take(git: &Hardened<'_>, order: Order<'_>) -> Result<Snapshot> {
             tree = Oid::from_hex(text.as_bytes()).context("reading a tree name")?;
         }
     }
+    keep(git, order, tree, nested)
+}
+
+/// Holds the commits of `order` by an archive, where there is no archiving the worktree: its content is `tree`, which was archived before.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn hold(git: &Hardened<'_>, order: Order<'_>, tree: Oid) -> Result<Snapshot> {
+    keep(git, order, tree, Vec::new())
+}
+
+fn keep(git: &Hardened<'_>, order: Order<'_>, tree: Oid, nested: Vec<Vec<u8>>) -> Result<Snapshot> {
+    let worktree = git.worktree();
+    let repo = worktree.repo()?;
     let mut parents = Vec::new();
     for commit in worktree
         .head()?

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::ignored::Rules;
-use crate::git::state;
+use crate::git::{is_ours, state};
 
 /// One of them: its path from the worktree's root, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,6 @@ fn descend(
     // What cannot be looked into is for `git add` to say: it fails there.
     for child in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, kind) = (child.file_name(), child.file_type()?);
-        let is_ours = place.is_empty() && matches!(name.as_bytes(), b".arkaint" | b".ak-loop");
         let above = place.len();
         place.extend_from_slice(name.as_bytes());
         let odd = if kind.is_fifo() {
@@ -48,7 +47,7 @@ fn descend(
         } else {
             ""
         };
-        if kind.is_dir() && name != ".git" && !is_ours {
+        if kind.is_dir() && name != ".git" && !is_ours(place) {
             place.push(b'/');
             let own = child.path().join(".git").symlink_metadata().is_ok();
             if !own && !rules.ignore(place)? {

@@ -28,7 +28,7 @@ pub(crate) fn into_worktree(
         Some(base) => git.worktree().tree_of(base)?,
         None => git.worktree().empty_tree()?,
     };
-    let mut wanted = git.changed_paths(base, archive.tree)?;
+    let mut wanted = git.worktree().changed_entries(base, archive.tree)?;
     if !paths.is_empty() {
         let below = |path: &[u8], top: &[u8]| {
             path.strip_prefix(top)

@@ -137,7 +137,7 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
                 .stdin(list)
                 .run()?;
             }
-            let changed = git.changed_paths(from, target.tree)?.len();
+            let changed = worktree.changed_entries(from, target.tree)?.len();
             remove_empty_folders(git)?;
             install_index(worktree, &users_index(git, target)?)?;
             let repo = worktree.repo()?;
@@ -210,7 +210,7 @@ fn damaged(error: &anyhow::Error) -> Refusal {
 fn hold_what_they_say(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<()> {
     let repo = git.worktree().repo()?;
     let tree = repo.find_tree(to)?;
-    for path in git.changed_paths(from, to)? {
+    for path in git.worktree().changed_entries(from, to)? {
         let Some(entry) = tree.lookup_entry(path.split(|b| *b == b'/'))? else {
             continue;
         };
@@ -315,29 +315,21 @@ fn settle_index(git: &Hardened<'_>) -> Result<()> {
 
 /// Paths of the archive that the target does not have and whose ignore rules hide them: they stay on disk, unless something of it belongs there.
 fn ignored_by_target(git: &Hardened<'_>, target: Oid, archive: Oid) -> Result<Vec<Vec<u8>>> {
-    let listed = git
-        .call(
-            Attributes::Raw,
-            [
-                "diff-tree",
-                "-r",
-                "-z",
-                "--name-only",
-                "--no-renames",
-                "--diff-filter=A",
-            ],
-        )
-        .args([target.to_string(), archive.to_string()])
-        .bytes()?;
+    let repo = git.worktree().repo()?;
+    let tree = repo.find_tree(target)?;
     let mut stay = Vec::new();
     let mut rules: Option<Rules<'_>> = None;
-    for path in listed.split(|b| *b == 0).filter(|p| !p.is_empty()) {
+    for path in git.worktree().changed_entries(target, archive)? {
+        let there = tree.lookup_entry(path.split(|b| *b == b'/'))?;
+        if there.is_some_and(|entry| !entry.mode().is_tree()) {
+            continue;
+        }
         let rules = match &mut rules {
             Some(rules) => rules,
-            none => none.insert(Rules::of(git.worktree().repo()?, target)?),
+            none => none.insert(Rules::of(repo, target)?),
         };
-        if rules.ignore(path)? && !is_in_the_way(git, target, path)? {
-            stay.push(path.to_vec());
+        if rules.ignore(&path)? && !is_in_the_way(git, target, &path)? {
+            stay.push(path);
         }
     }
     Ok(stay)
@@ -480,7 +472,7 @@ fn compare(
     if tree == target.tree {
         return Ok(Vec::new());
     }
-    let differs = git.changed_paths(target.tree, tree)?;
+    let differs = git.worktree().changed_entries(target.tree, tree)?;
     Ok(differs
         .iter()
         .filter(|p| !stay.contains(p))

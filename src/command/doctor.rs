@@ -15,7 +15,11 @@ use crate::git::{Oid, Worktree, leftover, state};
 use crate::hooks::status;
 use crate::journal;
 use crate::judge::{check, leaks};
-use crate::ledger::{notes, sync, walk};
+use crate::ledger::{
+    notes,
+    sync::{self, Wiping},
+    walk,
+};
 use crate::process::{self, How, Spec};
 use crate::text;
 use crate::ui::{self, Tone, Ui};
@@ -254,7 +258,8 @@ fn locks(worktree: &Worktree, found: &mut Findings) {
             found.add("git lock", State::Note, line, "wait for it");
         } else {
             let line = format!("{shown}: no git is at work, and nobody has it open");
-            found.add("git lock", State::Bad, line, &format!("rm '{shown}'"));
+            let mend = shell_words::join(["rm", "--", &shown.to_string()]);
+            found.add("git lock", State::Bad, line, &mend);
         }
     }
 }
@@ -387,10 +392,8 @@ fn ledger(worktree: &Worktree, found: &mut Findings) {
     }
     match sync::wiping(worktree, None) {
         Ok(forced) => {
-            for (key, value) in forced {
-                let line =
-                    format!("{key} = {value}: every git fetch throws away records not yet pushed");
-                let mend = format!("git config --unset-all --fixed-value {key} '{value}'");
+            for Wiping { setting, mend } in forced {
+                let line = format!("{setting}: every git fetch throws away records not yet pushed");
                 found.add("ledger", State::Bad, line, &mend);
             }
         }

@@ -83,9 +83,10 @@ fn remote(worktree: &Worktree, given: Option<&str>) -> Result<String> {
 
 /// A forced refspec for notes throws away what was not pushed yet, at every `git fetch`.
 fn warn_of_wiping(worktree: &Worktree, remote: &str, ui: &Ui) -> Result<()> {
-    for (key, value) in sync::wiping(worktree, Some(remote))? {
+    for found in sync::wiping(worktree, Some(remote))? {
         ui.warn(format!(
-            "{key} = {value}: every git fetch throws away records that were not pushed; git config --unset-all --fixed-value {key} '{value}'"
+            "{}: every git fetch throws away records that were not pushed; {}",
+            found.setting, found.mend
         ));
     }
     Ok(())

@@ -8,7 +8,7 @@ use super::{recovery, signals};
 use crate::config;
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid};
+use crate::git::{Content, Oid, Worktree};
 use crate::guard;
 use crate::journal::{self, Entry};
 use crate::judge::leaks;
@@ -237,7 +237,7 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
     match outcome {
         Ok(mut made) => {
             checks::install(pass)?;
-            append(pass, order, &made, status)?;
+            append(pass, order, &made)?;
             made.proven = true;
             journal::clear(&pass.worktree)?;
             let _ = std::fs::remove_file(checks::index(pass));
@@ -334,50 +334,56 @@ fn takes_protected_paths_back(pass: &Pass) -> Result<bool> {
     if start == now {
         return Ok(false);
     }
-    let git = pass.worktree.git();
-    let staged = git.call(["write-tree"]);
+    let worktree = &pass.worktree;
+    let staged = worktree.git().call(["write-tree"]);
     let tree = staged.env("GIT_INDEX_FILE", checks::index(pass)).text()?;
-    let protected = guard::protected(&pass.worktree, &pass.config.infra)?;
+    let tree = Oid::from_hex(tree.as_bytes()).context("reading a tree name")?;
+    let protected = guard::protected(worktree, &pass.config.infra)?;
     let touched = |commit: Oid| -> Result<bool> {
-        let names = git
-            .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
-            .args(["--ignore-submodules=none", &commit.to_string(), &tree])
-            .bytes()?;
-        let mut paths = names.split(|b| *b == 0).filter(|path| !path.is_empty());
-        Ok(paths.any(|path| protected.touches(path)))
+        let paths = worktree.changed_entries(worktree.tree_of(commit)?, tree)?;
+        Ok(paths.iter().any(|path| protected.touches(path)))
     };
     Ok(touched(now)? && !touched(start)?)
 }
 
 /// Back to the commit before, where one of ours was made that does not hold.
 fn undo(pass: &Pass, before: Oid) -> Result<()> {
-    if head(pass)? != before {
-        let now = head(pass)?.to_string();
-        pass.worktree
-            .git()
-            .call([
-                "update-ref",
-                "-m",
-                "arkaint: undo a checkpoint that does not hold",
-            ])
-            .args([pass.branch_ref(), before.to_string(), now])
-            .run()
-            .context("undoing the commit")?;
+    let now = head(pass)?;
+    if now == before {
+        return Ok(());
     }
-    Ok(())
+    take_back(&pass.worktree, &pass.branch_ref(), before, now)
 }
 
-fn append(pass: &Pass, order: &Order, made: &Checkpoint, status: Status) -> Result<()> {
-    let mut fields = serde_json::json!({
+/// Takes `branch` (full ref name) from a checkpoint at `now` that does not hold back to `before`.
+pub(super) fn take_back(worktree: &Worktree, branch: &str, before: Oid, now: Oid) -> Result<()> {
+    let why = "arkaint: undo a checkpoint that does not hold";
+    let (before, now) = (before.to_string(), now.to_string());
+    let call = worktree.git().call(["update-ref", "-m", why]);
+    call.args([branch, &before, &now])
+        .run()
+        .context("undoing the commit")
+}
+
+/// The fields of a `checkpoint` record, by what the commit says of itself.
+pub(super) fn record_fields(made: &Checkpoint) -> serde_json::Value {
+    serde_json::json!({
         "commit": made.commit.to_string(),
         "tree": made.tree.to_string(),
         "state": made.state_hash,
         "prev": made.prev.map(|p| p.to_string()),
-        "branch": pass.branch,
-        "status": status.name(),
-        "task": order.task,
-        "message": order.message,
-    });
+        "branch": made.branch,
+        "status": made.status.name(),
+        "task": made.task,
+        "message": made.message,
+    })
+}
+
+fn append(pass: &Pass, order: &Order, made: &Checkpoint) -> Result<()> {
+    let mut fields = record_fields(made);
+    // A trailer may have cut them short.
+    fields["task"] = order.task.as_str().into();
+    fields["message"] = order.message.as_str().into();
     if let Some(run) = &order.run {
         fields["run"] = run.as_str().into();
     }

@@ -13,7 +13,7 @@ use crate::archive::{self, Order, retention};
 use crate::gate::Pass;
 use crate::git::Oid;
 use crate::git::hardened::{Attributes, Hardened};
-use crate::guard::{self, Broken, Noted};
+use crate::guard::{self, Broken, Found, Noted};
 use crate::journal::{self, Entry};
 use crate::judge::ToolReport;
 use crate::ledger::{cache, record};
@@ -90,7 +90,8 @@ pub(crate) fn once(pass: &Pass, open: &mut Open, brief: &Brief<'_>, ui: &Ui) -> 
             pass.profile
         ),
     );
-    let (ran, report) = launch_agent(pass, &run, &folder, &piped)?;
+    let (ran, report) =
+        launch_agent(pass, &run, &folder, &piped).inspect_err(|_| noted.save_again(worktree))?;
     scratch::latest(worktree, &folder, "run.log")?;
 
     // The vocabulary takes more memory than all else: it is built when no stream passes any more, beside git's work.
@@ -208,10 +209,59 @@ pub(super) fn after(
     ui: &Ui,
 ) -> Result<After> {
     let kept = pass.worktree.common_dir().join("arkaint/kept").join(run);
-    let found = noted.check(git, &kept)?;
+    let mut found = Found::default();
+    let checked = noted.check(git, &kept, &mut found);
     for note in &found.notes {
         ui.warn(format!("the run changed {note}"));
     }
+    match checked.and_then(|()| archive_and_put_back(pass, git, noted, run, &found)) {
+        Ok((tree, protected)) => Ok(After {
+            tree,
+            broken: found.broken,
+            protected,
+        }),
+        Err(error) => {
+            noted.save_again(&pass.worktree);
+            if let Err(other) = hold(git, noted, run, &found, ui) {
+                ui.warn(format!("the commits that it left are not held: {other:#}"));
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Says what was found, and keeps what would be lost, where no judgement follows that would: whoever comes next finds it put back.
+fn hold(git: &Hardened<'_>, noted: &Noted, run: &str, found: &Found, ui: &Ui) -> Result<()> {
+    say_broken(&found.broken, ui);
+    if found.unreachable.is_empty() {
+        return Ok(());
+    }
+    let order = Order {
+        run,
+        why: "commits that a run left, whose files could not be archived; the files are those of before it",
+        rules_of: None,
+        also: &found.unreachable,
+    };
+    let held = archive::hold(git, order, noted.tree())?;
+    ui.warn(format!("the commits that it left are held by {}", held.id));
+    Ok(())
+}
+
+/// A line for each broken rule.
+pub(super) fn say_broken(broken: &[Broken], ui: &Ui) {
+    for broken in broken {
+        ui.warn(format!("it broke a rule: {}; it was put back", broken.what));
+    }
+}
+
+/// What the worktree holds after everything that was turned is put back, and the protected paths among that.
+fn archive_and_put_back(
+    pass: &Pass,
+    git: &Hardened<'_>,
+    noted: &Noted,
+    run: &str,
+    found: &Found,
+) -> Result<(Oid, Vec<String>)> {
     let mut tree = git.content_tree(&git.index(), Attributes::Raw)?.tree;
     let protected_paths = guard::protected(&pass.worktree, &pass.config.infra)?;
     let deny = crate::config::PathGlobs::new(&pass.profile().deny).map_err(anyhow::Error::msg)?;
@@ -239,9 +289,5 @@ pub(super) fn after(
         .iter()
         .map(|p| String::from_utf8_lossy(p).into_owned())
         .collect();
-    Ok(After {
-        tree,
-        broken: found.broken,
-        protected,
-    })
+    Ok((tree, protected))
 }

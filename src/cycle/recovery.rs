@@ -5,11 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::launch;
-
 use anyhow::{Context, Result};
-use serde_json::json;
 
+use super::{checkpoint as committed, launch, rolled_back};
 use crate::archive::rollback::{self, Way};
 use crate::archive::{Order, list, restore};
 use crate::exit::{Exit, Refusal};
@@ -132,11 +130,14 @@ fn end_launch(pass: &Pass, run: &str, child: &Identity, ui: &Ui) -> Result<()> {
     };
     ui.say(Tone::Warn, format!("run {run} was cut off{what}"));
     let git = private_git(pass)?;
-    if let Some(noted) = Noted::load(&pass.worktree) {
-        let after = launch::after(pass, &git, &noted, run, ui)?;
-        for broken in &after.broken {
-            ui.warn(format!("it broke a rule: {}; it was put back", broken.what));
+    if let Some((noted, elsewhere)) = Noted::load(&pass.worktree) {
+        if elsewhere {
+            ui.warn(
+                "what was noted of files outside the git directory was not compared: the agent could have written it",
+            );
         }
+        let after = launch::after(pass, &git, &noted, run, ui)?;
+        launch::say_broken(&after.broken, ui);
         if !after.protected.is_empty() {
             let paths = text::visible_line(&after.protected.join(", "));
             ui.warn(format!(
@@ -231,16 +232,7 @@ fn commit(pass: &Pass, branch: &str, before: Oid, tree: Oid, ui: &Ui) -> Result<
     };
     let name = made.commit.to_hex_with_len(12);
     if made.fault.is_some() || made.tree != tree {
-        worktree
-            .git()
-            .call([
-                "update-ref",
-                "-m",
-                "arkaint: undo a checkpoint that does not hold",
-            ])
-            .args([branch, &before.to_string(), &made.commit.to_string()])
-            .run()
-            .context("undoing a commit")?;
+        committed::take_back(worktree, branch, before, made.commit)?;
         let what = "a hook had changed its files, and they were not tested";
         let what = format!("a checkpoint was cut off after its commit {name}: undone, {what}");
         ui.say(Tone::Warn, what);
@@ -256,11 +248,8 @@ fn commit(pass: &Pass, branch: &str, before: Oid, tree: Oid, ui: &Ui) -> Result<
     rollback::install_index(worktree, &index)?;
     state::remove(&index)?;
     if !made.proven {
-        let fields = json!({
-            "commit": made.commit.to_string(), "tree": made.tree.to_string(), "state": made.state_hash,
-            "prev": made.prev.map(|p| p.to_string()), "branch": made.branch, "status": made.status.name(),
-            "task": made.task, "message": made.message, "settled": true,
-        });
+        let mut fields = committed::record_fields(&made);
+        fields["settled"] = true.into();
         let record = Record::new(Kind::Checkpoint, fields);
         notes::append(worktree, made.commit, &[record])?;
     }
@@ -280,11 +269,11 @@ fn roll_back(pass: &Pass, order: Order<'_>, way: Way<'_>, ui: &Ui) -> Result<()>
         Some(id) => list::find(worktree, id)?,
         None => list::find(worktree, &report.archive.id)?,
     };
-    let mut fields = json!({
-        "why": order.why, "branch": pass.branch, "to": target.commit.to_string(), "archive": first.id,
-        "archived": first.commit.to_string(), "paths": report.changed, "differs": report.differs, "settled": true,
-    });
+    let mut fields = rolled_back::record_fields(&report, target, order.why, &pass.branch);
+    fields["settled"] = true.into();
     if report.archive.id != first.id {
+        fields["archive"] = first.id.as_str().into();
+        fields["archived"] = first.commit.to_string().into();
         fields["half_done"] = report.archive.id.as_str().into();
     }
     let record = Record::new(Kind::Rollback, fields);

@@ -48,7 +48,9 @@ pub(super) fn of_launch(
     let bounds = Bounds::new(&pass.profile().allow, inside, outside);
     let refused = &evidence.after.protected;
     if !bounds.is_open() || !refused.is_empty() {
-        let changed = git.changed_paths(evidence.before.tree, evidence.after.tree)?;
+        let changed = git
+            .worktree()
+            .changed_entries(evidence.before.tree, evidence.after.tree)?;
         signals.extend(bounds.signal(&changed, refused)?);
     }
     for red in reds.iter().filter(|red| red.run.kind == CheckKind::Spec) {

@@ -42,7 +42,7 @@ pub(super) enum Trees {
 const OURS: [&str; 2] = [".arkaint", ".ak-loop"];
 
 /// Is this path one of our folders, or below one?
-pub(super) fn is_ours(path: &[u8]) -> bool {
+pub(crate) fn is_ours(path: &[u8]) -> bool {
     OURS.iter().any(|name| {
         path.strip_prefix(name.as_bytes())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
@@ -86,6 +86,11 @@ fn about_ours(line: &str) -> bool {
     })
 }
 
+/// Is this git's complaint about a file that changed while it was read? It does not say which.
+fn names_nothing(line: &str) -> bool {
+    line.contains("unstable object source data")
+}
+
 /// Brings an index up to what is on disk, whatever bits its entries have: tracked and untracked files that no rule ignores, without
 /// `.arkaint/`, `.ak-loop/` and nested repositories. `git` starts a call that names `index`.
 ///
@@ -97,13 +102,10 @@ pub(crate) fn stage(
     trees: Trees,
     git: &dyn Fn(&[&str]) -> Call,
 ) -> Result<Content> {
-    let linked = Linked::take_out(worktree, index, git)?;
+    let sparse = worktree.is_sparse()?;
+    let linked = Linked::take_out(worktree, index, sparse, git)?;
     // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
     let mut pathspecs = not_ours(worktree)?;
-    let sparse = worktree.is_sparse()?;
-    if sparse {
-        unhide_present(worktree, git)?;
-    }
     pathspecs.extend(linked.pathspecs());
     let add = |pathspecs: &[OsString]| {
         git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"])
@@ -123,7 +125,8 @@ pub(crate) fn stage(
         .iter()
         .flat_map(|name| exclude_pathspecs(name.as_bytes()));
     let all: Vec<_> = linked.pathspecs().chain(ours).collect();
-    if pathspecs.len() < all.len() && (out.code != Some(0) || out.stderr.lines().any(about_ours)) {
+    let of_ours = |line: &str| about_ours(line) || names_nothing(line);
+    if pathspecs.len() < all.len() && out.stderr.lines().any(of_ours) {
         // A folder of ours may have come into being while git looked, and gone again.
         pathspecs = all;
         out = add(&pathspecs)?;
@@ -213,51 +216,55 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
     Ok(clean)
 }
 
-/// Takes from an index the bits by which it hides changes: "assume unchanged", and "skip worktree" unless the checkout is sparse. `git`
-/// starts a call that names the index.
-fn unhide(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
-    let tags = git(&["ls-files", "-v", "-z"]).bytes()?;
-    let names = |hides: &dyn Fn(u8) -> bool| {
-        let entries = tags.split(|b| *b == 0).filter(|entry| entry.len() > 2);
-        let hidden = entries.filter(|entry| hides(entry[0]));
-        hidden.map(|entry| &entry[2..]).collect::<Vec<_>>()
-    };
-    let take = |bit: &str, names: &[&[u8]]| match names {
-        [] => Ok(()),
-        names => git(&["update-index", bit, "-z", "--stdin"])
-            .stdin(names.join(&0))
-            .run(),
-    };
-    take(
-        "--no-assume-unchanged",
-        &names(&|tag| tag.is_ascii_lowercase()),
-    )?;
-    if worktree.is_sparse()? {
-        return Ok(());
-    }
-    take(
-        "--no-skip-worktree",
-        &names(&|tag| matches!(tag, b'S' | b's')),
-    )
+/// Paths of an index whose changes a bit of theirs hides.
+#[derive(Default)]
+struct Hidden {
+    /// "assume unchanged"
+    assumed: Vec<Vec<u8>>,
+    /// "skip worktree"
+    skipped: Vec<Vec<u8>>,
 }
 
-/// In a sparse checkout: takes the bit from entries whose file is there all the same, as somebody has written it. git does so only where its
-/// own configuration says that the checkout is sparse, and private directories have none.
-fn unhide_present(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call) -> Result<()> {
-    let tags = git(&["ls-files", "-t", "-z"]).bytes()?;
-    let entries = tags.split(|b| *b == 0).filter(|entry| entry.len() > 2);
-    let hidden = entries.filter(|entry| entry[0] == b'S').map(|e| &e[2..]);
-    let is_there = |path: &&[u8]| {
-        let path = worktree.root().join(OsStr::from_bytes(path));
-        path.symlink_metadata().is_ok()
-    };
-    let present: Vec<&[u8]> = hidden.filter(is_there).collect();
-    if present.is_empty() {
-        return Ok(());
+impl Hidden {
+    /// As git sees them, which alone knows what lies in the folders of a sparse index.
+    fn ask(git: &dyn Fn(&[&str]) -> Call) -> Result<Self> {
+        let tags = git(&["ls-files", "-v", "-z"]).bytes()?;
+        let mut hidden = Self::default();
+        for entry in tags.split(|b| *b == 0).filter(|entry| entry.len() > 2) {
+            let (tag, path) = (entry[0], &entry[2..]);
+            if tag.is_ascii_lowercase() {
+                hidden.assumed.push(path.to_vec());
+            }
+            if matches!(tag, b'S' | b's') {
+                hidden.skipped.push(path.to_vec());
+            }
+        }
+        Ok(hidden)
     }
-    git(&["update-index", "--no-skip-worktree", "-z", "--stdin"])
-        .stdin(present.join(&0))
-        .run()
+
+    /// Takes the bits away. In a sparse checkout "skip worktree" goes only from entries whose file is there all the same, as somebody has
+    /// written it: git does so only where its own configuration says that the checkout is sparse, and private directories have none.
+    fn show(
+        mut self,
+        worktree: &Worktree,
+        sparse: bool,
+        git: &dyn Fn(&[&str]) -> Call,
+    ) -> Result<()> {
+        if sparse {
+            self.skipped.retain(|path| {
+                let path = worktree.root().join(OsStr::from_bytes(path));
+                path.symlink_metadata().is_ok()
+            });
+        }
+        let take = |bit: &str, paths: &[Vec<u8>]| match paths {
+            [] => Ok(()),
+            paths => git(&["update-index", bit, "-z", "--stdin"])
+                .stdin(paths.join(&0))
+                .run(),
+        };
+        take("--no-assume-unchanged", &self.assumed)?;
+        take("--no-skip-worktree", &self.skipped)
+    }
 }
 
 /// `warning: could not open directory 'a/b/': Permission denied`, the reason first: a path may be longer than anybody reads.
@@ -297,8 +304,13 @@ impl Linked {
         links.flat_map(|link| exclude_pathspecs(&link.path))
     }
 
-    fn take_out(worktree: &Worktree, index: &Path, git: &dyn Fn(&[&str]) -> Call) -> Result<Self> {
-        let (mut all, hides) = look(worktree, index).or_else(|_| {
+    fn take_out(
+        worktree: &Worktree,
+        index: &Path,
+        sparse: bool,
+        git: &dyn Fn(&[&str]) -> Call,
+    ) -> Result<Self> {
+        let (mut all, hidden) = look(worktree, index).or_else(|_| {
             // Somebody wrote garbage into the index that this one was copied from: from HEAD then.
             super::state::remove(index)?;
             if let Some(head) = worktree.head()? {
@@ -306,9 +318,8 @@ impl Linked {
             }
             look(worktree, index)
         })?;
-        if hides {
-            unhide(worktree, git)?;
-        }
+        let hidden = hidden.map_or_else(|| Hidden::ask(git), Ok)?;
+        hidden.show(worktree, sparse, git)?;
         let on_disk = |path: &[u8]| worktree.root().join(OsStr::from_bytes(path));
         all.retain(|link| on_disk(&link.path).join(".git").symlink_metadata().is_ok());
         let linked = Self { all };
@@ -371,20 +382,27 @@ fn checked_out(folder: &Path) -> Option<Oid> {
     Some(repo.head_id().ok()?.detach())
 }
 
-/// The links in an index, and whether an entry has a bit by which that hides changes.
-fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, bool)> {
+/// The links in an index, and what its entries hide; `None` for that in a sparse index, which has folders for entries.
+fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, Option<Hidden>)> {
     if !index.exists() || worktree.is_plain(index)? {
-        return Ok((Vec::new(), false));
+        return Ok((Vec::new(), Some(Hidden::default())));
     }
     let index = worktree.read_index(index)?;
-    let hiding = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
-    let hides = index.entries().iter().any(|e| e.flags.intersects(hiding));
+    let with = |bit: Flags| {
+        let entries = index.entries().iter().filter(|e| e.flags.contains(bit));
+        entries.map(|e| e.path(&index).to_vec()).collect()
+    };
+    let hidden = Hidden {
+        assumed: with(Flags::ASSUME_VALID),
+        skipped: with(Flags::SKIP_WORKTREE),
+    };
+    let has_folders = index.entries().iter().any(|e| e.mode.is_sparse());
     let links = index.entries().iter().filter(|e| e.mode.is_submodule());
     let links = links.map(|entry| Link {
         path: entry.path(&index).to_vec(),
         commit: entry.id,
     });
-    Ok((links.collect(), hides))
+    Ok((links.collect(), (!has_folders).then_some(hidden)))
 }
 
 /// Files of an index in whose place a repository is now.
@@ -494,6 +512,48 @@ mod tests {
                 }
             });
         }
+    }
+
+    /// What `stage` calls git for, by the first words.
+    fn calls(repo: &Repo) -> Vec<String> {
+        let worktree = repo.worktree();
+        let index = repo.root().join("../index");
+        worktree.git().seed(&index).unwrap();
+        let calls = std::cell::RefCell::new(Vec::new());
+        stage(&worktree, &index, Trees::Here, &|args| {
+            let word = args
+                .iter()
+                .find(|word| !word.contains('.') && **word != "-c");
+            calls.borrow_mut().push((*word.unwrap()).to_owned());
+            worktree.git().call(args).env("GIT_INDEX_FILE", &index)
+        })
+        .unwrap();
+        calls.into_inner()
+    }
+
+    #[test]
+    fn an_add_is_repeated_only_for_what_concerns_us_and_flags_are_read_here() {
+        let repo = Repo::new();
+        for name in ["a", "b", "in/c"] {
+            repo.write(name, "1");
+        }
+        repo.commit("start");
+        assert_eq!(calls(&repo), ["add"]);
+        repo.git(["config", "core.sparseCheckout", "true"]);
+        // git takes the bit from what is there whenever it writes the index.
+        repo.git(["update-index", "--assume-unchanged", "in/c"]);
+        repo.git(["update-index", "--skip-worktree", "a", "b"]);
+        repo.remove("a");
+        assert_eq!(calls(&repo), ["update-index", "update-index", "add"]);
+        repo.git(["update-index", "--no-assume-unchanged", "in/c"]);
+        repo.remove("b");
+        repo.git(["update-index", "--skip-worktree", "a", "b"]);
+        assert_eq!(calls(&repo), ["add"]);
+        // git cannot add a repository without a commit, and says so.
+        fs::create_dir(repo.root().join("nested")).unwrap();
+        repo.git(["-C", "nested", "init", "-q"]);
+        let adds = calls(&repo).iter().filter(|word| *word == "add").count();
+        assert_eq!(adds, 2);
     }
 
     #[test]

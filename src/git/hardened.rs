@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::Worktree;
 use super::call::Call;
 use super::content::{self, Content, Trees};
-use super::{Oid, Worktree};
 
 /// Keys of the operator's configuration that decide how bytes get from the object store to disk and back.
 const COPIED: [&str; 12] = [
@@ -178,29 +178,6 @@ impl<'a> Hardened<'a> {
             self.call_on(index, attributes, args)
         })
         .context("reading the worktree")
-    }
-
-    /// Paths in which two trees differ, both sides of a rename, bytes as git has them.
-    pub(crate) fn changed_paths(&self, from: Oid, to: Oid) -> Result<Vec<Vec<u8>>> {
-        let listed = self
-            .call(
-                Attributes::Raw,
-                [
-                    "diff-tree",
-                    "-r",
-                    "-z",
-                    "--name-only",
-                    "--no-renames",
-                    "--ignore-submodules=none",
-                ],
-            )
-            .args([from.to_string(), to.to_string()])
-            .bytes()?;
-        Ok(listed
-            .split(|b| *b == 0)
-            .filter(|p| !p.is_empty())
-            .map(<[u8]>::to_vec)
-            .collect())
     }
 }
 

@@ -14,11 +14,12 @@ pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let folder = path.parent().context("a state file has a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let fresh = path.with_extension("new");
+    // An agent could have made a link of it, and what it leads to would be written over.
+    remove(&fresh)?;
     // What is noted of a configuration may hold a password.
     let mut file = File::options()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&fresh)
         .with_context(|| format!("writing {}", path.display()))?;

@@ -34,7 +34,7 @@ impl Worktree {
         Ok(recorder.records)
     }
 
-    /// The paths of all entries in which two trees differ: files, links and submodules, either side of a change.
+    /// The paths of all entries in which two trees differ: files, links and submodules, either side of a change; in git's order.
     pub(crate) fn changed_entries(&self, from: Oid, to: Oid) -> Result<Vec<Vec<u8>>> {
         let changes = self.changes_between(from, to)?.into_iter();
         let paths = changes.filter_map(|change| {
@@ -57,7 +57,10 @@ impl Worktree {
             };
             is_entry.then(|| path.into())
         });
-        Ok(paths.collect())
+        let mut paths: Vec<Vec<u8>> = paths.collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(paths)
     }
 
     /// The paths in which two trees differ.
@@ -116,5 +119,86 @@ impl Worktree {
             return Ok(String::new());
         }
         Ok(String::from_utf8_lossy(&blob.data).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::git::fixture::Repo;
+
+    #[test]
+    fn changed_entries_are_those_that_git_lists() {
+        let repo = Repo::new();
+        for name in [
+            "same",
+            "edited",
+            "gone",
+            "mode",
+            "kind",
+            "to-dir",
+            "a/b/c",
+            "a/b.x",
+            "a/deep/x/y",
+        ] {
+            repo.write(name, "one\n");
+        }
+        repo.write("from-dir/one", "1");
+        repo.write("from-dir/two/three", "1");
+        repo.commit("start");
+        let head = repo.rev("HEAD");
+        repo.git([
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{head},link"),
+        ]);
+        repo.git(["commit", "-q", "-m", "link"]);
+        let before = repo.rev("HEAD");
+        repo.write("edited", "two\n");
+        repo.write("a/b/new", "new\n");
+        repo.write("\u{e4} \"odd\"\n", "odd");
+        for name in ["gone", "kind", "to-dir", "a/deep/x/y"] {
+            repo.remove(name);
+        }
+        repo.executable("mode");
+        repo.link("same", "kind");
+        repo.write("to-dir/x/y", "1");
+        fs::remove_dir_all(repo.path("from-dir")).unwrap();
+        repo.write("from-dir", "file");
+        repo.git(["add", "-A", "."]);
+        repo.git([
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{before},link"),
+        ]);
+        repo.git(["commit", "-q", "-m", "changes"]);
+        let after = repo.rev("HEAD");
+        let worktree = repo.worktree();
+        let tree = |commit| worktree.tree_of(commit).unwrap();
+        for (from, to) in [(before, after), (after, before)] {
+            let listed = repo.git(
+                [
+                    "diff-tree",
+                    "-r",
+                    "-z",
+                    "--name-only",
+                    "--no-renames",
+                    "--ignore-submodules=none",
+                ]
+                .into_iter()
+                .map(str::to_owned)
+                .chain([from.to_string(), to.to_string()]),
+            );
+            let listed = listed.split(|b| *b == 0).filter(|path| !path.is_empty());
+            let listed: Vec<Vec<u8>> = listed.map(<[u8]>::to_vec).collect();
+            assert_eq!(listed.len(), 13);
+            assert_eq!(
+                worktree.changed_entries(tree(from), tree(to)).unwrap(),
+                listed
+            );
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -111,8 +112,17 @@ mod known_files {
     }
 }
 
-impl Files {
-    pub(super) fn read(worktree: &Worktree) -> Result<Self> {
+/// What is watched in a worktree.
+struct Watched {
+    single: BTreeSet<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+    configs: Vec<PathBuf>,
+    head: PathBuf,
+}
+
+impl Watched {
+    /// What lies in the git directories, whatever any configuration says.
+    fn own(worktree: &Worktree) -> Self {
         let (own, common) = (worktree.git_dir(), worktree.common_dir());
         let head = own.join("HEAD");
         let configs = vec![
@@ -134,23 +144,37 @@ impl Files {
         if worktree.root().join(".git").is_file() {
             single.insert(worktree.root().join(".git"));
         }
-        let mut folders: BTreeSet<PathBuf> =
-            [common.join("hooks"), common.join("info"), own.join("info")]
-                .into_iter()
-                .collect();
+        let folders = [common.join("hooks"), common.join("info"), own.join("info")]
+            .into_iter()
+            .collect();
+        Self {
+            single,
+            folders,
+            configs,
+            head,
+        }
+    }
+}
+
+impl Files {
+    pub(super) fn read(worktree: &Worktree) -> Result<Self> {
+        let (own, common) = (worktree.git_dir(), worktree.common_dir());
+        let mut watched = Watched::own(worktree);
         if let Some(hooks) = worktree.hooks_folder()? {
             // A hooks folder inside the worktree is protected as content; one outside is watched here.
             if !hooks.starts_with(worktree.root())
                 || hooks.starts_with(common)
                 || hooks.starts_with(own)
             {
-                folders.insert(hooks);
+                watched.folders.insert(hooks);
             }
         }
-        let folders: Vec<PathBuf> = folders.into_iter().collect();
+        let folders: Vec<PathBuf> = watched.folders.into_iter().collect();
         let mut known = BTreeMap::new();
-        for path in single
+        for path in watched
+            .single
             .into_iter()
+            .chain(folders.iter().cloned())
             .chain(folders.iter().flat_map(|folder| entries(folder)))
         {
             let state = state(&path)?;
@@ -159,24 +183,72 @@ impl Files {
         Ok(Self {
             known,
             folders,
-            configs,
-            head,
+            configs: watched.configs,
+            head: watched.head,
         })
     }
 
+    /// Leaves of what a file says that was noted what lies in the git directories of this worktree: an agent could have written it, and may
+    /// not be able to write elsewhere as we are. True where something else was left out.
+    pub(super) fn keep_own(&mut self, worktree: &Worktree) -> bool {
+        let mut watched = Watched::own(worktree);
+        let count = |files: &Self| files.known.len() + files.folders.len();
+        let before = count(self);
+        // What lies below a link lies elsewhere.
+        watched
+            .folders
+            .retain(|folder| !matches!(self.known.get(folder), Some(State::Link(_))));
+        let is_in = |folder: &Path| watched.folders.contains(folder);
+        self.folders.retain(|folder| is_in(folder));
+        self.known.retain(|path, _| {
+            watched.single.contains(path)
+                || is_in(path)
+                || path.file_name().is_some() && path.parent().is_some_and(is_in)
+        });
+        self.configs = watched.configs;
+        self.head = watched.head;
+        count(self) < before
+    }
+
+    /// A folder that was turned into a link, or into a file: what is read below it would be another folder's.
+    fn put_folders_back(&self, kept: &Path, found: &mut Found) -> Result<()> {
+        for folder in &self.folders {
+            let was = self.known.get(folder).unwrap_or(&State::Absent);
+            let is = state(folder)?;
+            let plain = |state: &State| matches!(state, State::Absent | State::Other);
+            if *was == is || plain(was) && plain(&is) {
+                continue;
+            }
+            if is != State::Absent {
+                move_away(folder, kept)?;
+            }
+            if *was == State::Other {
+                fs::create_dir_all(folder)
+                    .with_context(|| format!("putting {} back", folder.display()))?;
+            }
+            restore(folder, was)?;
+            found.broken.push(Broken {
+                rule: Rule::GitDirectory,
+                what: format!("{} was changed", folder.display()),
+            });
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self, git: &Hardened<'_>, kept: &Path, found: &mut Found) -> Result<()> {
+        self.put_folders_back(kept, found)?;
         let mut paths: BTreeSet<PathBuf> = self.known.keys().cloned().collect();
         paths.extend(self.folders.iter().flat_map(|folder| entries(folder)));
-        for path in paths {
-            let was = self.known.get(&path).unwrap_or(&State::Absent);
-            let is = state(&path)?;
+        for path in paths.iter().filter(|path| !self.folders.contains(path)) {
+            let was = self.known.get(path).unwrap_or(&State::Absent);
+            let is = state(path)?;
             if *was == is {
                 continue;
             }
             let name = path.display().to_string();
-            if path == self.head {
-                keep(&path, kept)?;
-                restore(&path, was)?;
+            if *path == self.head {
+                keep(path, kept)?;
+                restore(path, was)?;
                 let now = match &is {
                     State::File { bytes, .. } => String::from_utf8_lossy(bytes)
                         .trim()
@@ -194,11 +266,11 @@ impl Files {
                 });
                 continue;
             }
-            if self.configs.contains(&path)
+            if self.configs.contains(path)
                 && let (State::File { bytes: old, .. }, State::File { .. }) = (was, &is)
             {
-                keep(&path, kept)?;
-                let changed = config_keys::put_back(git, &path, old)?;
+                keep(path, kept)?;
+                let changed = config_keys::put_back(git, path, old)?;
                 if !changed.put_back.is_empty() {
                     found.broken.push(Broken {
                         rule: Rule::GitDirectory,
@@ -213,8 +285,8 @@ impl Files {
                 );
                 continue;
             }
-            keep(&path, kept)?;
-            restore(&path, was)?;
+            keep(path, kept)?;
+            restore(path, was)?;
             let how = match (was, &is) {
                 (State::Absent, _) => "was added",
                 (_, State::Absent) => "was removed",
@@ -269,19 +341,25 @@ pub(super) fn keep(path: &Path, kept: &Path) -> Result<()> {
     let Ok(meta) = path.symlink_metadata() else {
         return Ok(());
     };
-    fs::create_dir_all(kept).with_context(|| format!("making {}", kept.display()))?;
-    let name = path
-        .to_string_lossy()
-        .trim_start_matches('/')
-        .replace('/', "%");
-    let to = state::free_name(kept, &name);
     // Reading a FIFO would wait for ever.
     if !meta.is_file() {
-        return fs::rename(path, &to).with_context(|| format!("keeping {}", path.display()));
+        return move_away(path, kept);
     }
-    fs::copy(path, &to)
+    fs::copy(path, place_in(kept, path)?)
         .map(drop)
         .with_context(|| format!("keeping {}", path.display()))
+}
+
+fn move_away(path: &Path, kept: &Path) -> Result<()> {
+    fs::rename(path, place_in(kept, path)?).with_context(|| format!("keeping {}", path.display()))
+}
+
+/// A free name for `path` in the folder `kept`, which is made.
+fn place_in(kept: &Path, path: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(kept).with_context(|| format!("making {}", kept.display()))?;
+    let name = path.to_string_lossy();
+    let name = name.trim_start_matches('/').replace('/', "%");
+    Ok(state::free_name(kept, &name))
 }
 
 fn restore(path: &Path, was: &State) -> Result<()> {
@@ -302,12 +380,16 @@ fn restore(path: &Path, was: &State) -> Result<()> {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).with_context(shown)?;
             }
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(".arkaint-new");
-            let fresh = path.with_file_name(name);
-            fs::write(&fresh, bytes).with_context(shown)?;
-            fs::set_permissions(&fresh, fs::Permissions::from_mode(*mode)).with_context(shown)?;
-            fs::rename(&fresh, path).with_context(shown)
+            // Under a name that nobody could have made a link of.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(shown)?;
+            fresh.write_all(bytes).with_context(shown)?;
+            let as_it_was = fs::Permissions::from_mode(*mode);
+            fresh
+                .as_file()
+                .set_permissions(as_it_was)
+                .with_context(shown)?;
+            fresh.persist(path).map(drop).with_context(shown)
         }
     }
 }

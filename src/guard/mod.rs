@@ -86,14 +86,26 @@ impl Noted {
         })
     }
 
+    /// Writes it down again where the launch ended in trouble: the agent could have written it meanwhile, and the next command goes by it.
+    pub(crate) fn save_again(&self, worktree: &Worktree) {
+        if worktree.common_dir().join("HEAD").exists() {
+            // The trouble that there is already is what a person must hear of.
+            let _ = self.save(worktree);
+        }
+    }
+
     /// Writes it down for the time of a launch.
     pub(crate) fn save(&self, worktree: &Worktree) -> Result<()> {
         state::save(&file(worktree), self)
     }
 
-    /// What was noted before the launch that was cut off here.
-    pub(crate) fn load(worktree: &Worktree) -> Option<Self> {
-        state::load(&file(worktree))
+    /// What was noted before the launch that was cut off here. An agent could have written it: nothing outside the git directories is put
+    /// back on its word. True where it names such a thing.
+    pub(crate) fn load(worktree: &Worktree) -> Option<(Self, bool)> {
+        let mut noted: Self = state::load(&file(worktree))?;
+        let elsewhere = noted.files.keep_own(worktree);
+        let no_refs = noted.refs.keep_names();
+        Some((noted, elsewhere || no_refs))
     }
 
     /// The launch is over, and compared.
@@ -107,17 +119,22 @@ impl Noted {
     }
 
     /// Compares, puts back and names. `kept` is a folder for the bytes that were found in the place of what is put back.
-    pub(crate) fn check(&self, git: &Hardened<'_>, kept: &std::path::Path) -> Result<Found> {
-        let mut found = Found::default();
+    ///
+    /// # Errors
+    /// When something cannot be read or put back; `found` holds what was put back before that.
+    pub(crate) fn check(
+        &self,
+        git: &Hardened<'_>,
+        kept: &std::path::Path,
+        found: &mut Found,
+    ) -> Result<()> {
         if let Some(place) = &self.place {
-            place.put_back(kept, &mut found)?;
+            place.put_back(kept, found)?;
         }
         // Files first: HEAD and the configuration decide what everything after them means.
-        self.files.check(git, kept, &mut found)?;
-        self.refs
-            .check(git, &self.branch, self.tip, kept, &mut found)?;
-        self.stash.check(git.worktree(), &mut found)?;
-        Ok(found)
+        self.files.check(git, kept, found)?;
+        self.refs.check(git, &self.branch, self.tip, kept, found)?;
+        self.stash.check(git.worktree(), found)
     }
 }
 
@@ -174,7 +191,7 @@ pub(crate) fn protected_changes(
     to: Oid,
     protects: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Vec<u8>>> {
-    let mut paths = git.changed_paths(from, to)?;
+    let mut paths = git.worktree().changed_entries(from, to)?;
     paths.retain(|path| protects(path));
     Ok(paths)
 }

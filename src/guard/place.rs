@@ -71,7 +71,7 @@ impl Place {
                     "the git directory {shown} was moved to {} while the agent ran, and cannot be moved back: {error}",
                     now.display()
                 ),
-                format!("mv {} {shown}", now.display()),
+                shell_words::join(["mv", "--", &now.to_string_lossy(), &self.path.to_string_lossy()]),
             )
         })?;
         found.broken.push(Broken {

@@ -50,6 +50,14 @@ impl Refs {
         Ok(Self(all))
     }
 
+    /// Leaves out what is no ref's name: a path out of the git directory could be meant. True where there was one.
+    pub(super) fn keep_names(&mut self) -> bool {
+        let before = self.0.len();
+        self.0
+            .retain(|name, _| gix::refs::FullName::try_from(name.as_str()).is_ok());
+        self.0.len() < before
+    }
+
     pub(super) fn check(
         &self,
         git: &Hardened<'_>,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result};
 
-use super::answer::{Answer, No, quoted};
+use super::answer::{Answer, No};
 use super::caller::Caller;
 use super::change::{self, Change, shown};
 use super::rules::Rules;
@@ -109,7 +109,7 @@ fn refusal(name: Name, touched: &[Change], caller: &Caller, has_head: bool) -> N
         count => format!("{count} protected paths"),
     };
     let out = match touched {
-        [only] => quoted(&shown(&only.path)),
+        [only] => shell_words::quote(&shown(&only.path)).into_owned(),
         _ => "PATH...".to_owned(),
     };
     let leave_out = match (name, has_head) {

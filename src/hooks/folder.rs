@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::answer::quoted;
 use super::chain::is_executable;
 use super::shim::{self, Name, Owner};
 use crate::git::{Call, Worktree};
@@ -132,7 +131,7 @@ impl Folder {
         let missing = Name::ALL
             .into_iter()
             .filter(|name| !self.calls_guard(*name));
-        let default = quoted(&self.default.display().to_string());
+        let default = shell_words::quote(&self.default.display().to_string()).into_owned();
         match &self.standing {
             Standing::Own => Vec::new(),
             Standing::Project => {

@@ -13,7 +13,7 @@ use super::receipt::Receipt;
 use super::shim::{self, Name, Owner};
 use super::status;
 use crate::exit::Exit;
-use crate::git::Worktree;
+use crate::git::{Worktree, state};
 
 /// What an installation did or could not do, a line each for a person.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ enum Step {
     /// Git runs the guard already; how.
     Keep(String),
     Write,
+    /// An earlier version stands in this file, where another tool moved it and runs it.
+    Renew(String),
     /// Keep what is there beside the shim and run it first.
     Chain,
     /// The same hook is kept already, by an earlier installation: another tool wrote itself over the shim since.
@@ -150,6 +152,7 @@ fn step(folder: &Folder, name: Name) -> Result<Step, String> {
     let slot = folder.path.join(name.as_str());
     let kept = folder.path.join(name.kept_as());
     let shown = slot.display();
+    let legacy = status::runs_legacy(&folder.path, name);
     match shim::owner(name, &slot) {
         Owner::Ours(shim::VERSION) if is_executable(&slot) => {
             Ok(Step::Keep("already installed".to_owned()))
@@ -158,11 +161,12 @@ fn step(folder: &Folder, name: Name) -> Result<Step, String> {
         Owner::Edited => Err(format!(
             "{shown} is Arkaint's hook, edited by hand: move your lines to a hook of your own, remove it, and install again"
         )),
-        Owner::Other if status::runs_legacy(&folder.path, name) => Ok(Step::Keep(format!(
+        Owner::Other if legacy == Some(shim::VERSION) => Ok(Step::Keep(format!(
             "already installed ({}.legacy, run by {})",
             name.as_str(),
             name.as_str()
         ))),
+        Owner::Other if legacy.is_some() => Ok(Step::Renew(format!("{}.legacy", name.as_str()))),
         Owner::Other if folder.calls_guard(name) => Ok(Step::Keep(
             "the hook that is there calls the guard already".to_owned(),
         )),
@@ -187,6 +191,11 @@ fn line(name: Name, step: &Step, dry_run: bool) -> String {
     match step {
         Step::Keep(how) => format!("{}: {how}", name.as_str()),
         Step::Write => format!("{}: {installed}", name.as_str()),
+        Step::Renew(place) => format!(
+            "{}: {installed} ({place}, run by {})",
+            name.as_str(),
+            name.as_str()
+        ),
         Step::Chain | Step::Replace => format!(
             "{}: {installed}; the hook that was there runs first ({})",
             name.as_str(),
@@ -223,10 +232,13 @@ fn heads(worktree: &Worktree) -> Result<Vec<String>> {
 }
 
 fn carry_out(folder: &Path, name: Name, step: &Step) -> Result<()> {
-    let slot = folder.join(name.as_str());
+    let slot = folder.join(match step {
+        Step::Renew(place) => place,
+        _ => name.as_str(),
+    });
     match step {
         Step::Keep(_) => return Ok(()),
-        Step::Write | Step::Replace => {}
+        Step::Write | Step::Replace | Step::Renew(_) => {}
         Step::Chain => {
             // A second name first, so that at no instant is there no hook; where links cannot be made, a move does.
             let kept = folder.join(name.kept_as());
@@ -252,10 +264,18 @@ fn carry_out(folder: &Path, name: Name, step: &Step) -> Result<()> {
     Ok(())
 }
 
+/// What [`put_back`] did.
+#[derive(Debug, Default)]
+pub(super) struct PutBack {
+    pub names: Vec<Name>,
+    /// Hooks that ran first and no longer do: where they are now.
+    pub aside: Vec<PathBuf>,
+}
+
 /// Puts the shims back that a chained hook has just moved to `.old`: lefthook does so whenever its configuration names another hook, and git
 /// would never call the guards again. `running` is the hook that did it. What it left in a place runs first from then on.
-pub(super) fn put_back(folder: &Path, running: Name) -> Result<Vec<Name>> {
-    let mut put_back = Vec::new();
+pub(super) fn put_back(folder: &Path, running: Name) -> Result<PutBack> {
+    let mut done = PutBack::default();
     for name in Name::ALL {
         let slot = folder.join(name.as_str());
         let kept = folder.join(name.kept_as());
@@ -265,20 +285,36 @@ pub(super) fn put_back(folder: &Path, running: Name) -> Result<Vec<Name>> {
         }
         let step = if kept.symlink_metadata().is_err() {
             Step::Chain
-        } else if name == running {
-            // The tool wrote itself anew, so that this one takes the place of the one that ran.
-            fs::remove_file(&kept).with_context(|| format!("removing {}", kept.display()))?;
-            Step::Chain
         } else if is_same(&slot, &kept) {
             Step::Replace
+        } else if name == running {
+            // The tool wrote itself anew, so that this one takes the place of the one that ran.
+            if is_lefthooks(name, &kept) {
+                fs::remove_file(&kept).with_context(|| format!("removing {}", kept.display()))?;
+            } else {
+                let aside = state::free_name(folder, &format!("{}.before", name.as_str()));
+                fs::rename(&kept, &aside).with_context(|| format!("moving {}", kept.display()))?;
+                done.aside.push(aside);
+            }
+            Step::Chain
         } else {
             continue;
         };
         carry_out(folder, name, &step)
             .with_context(|| format!("putting {} back", name.as_str()))?;
-        put_back.push(name);
+        done.names.push(name);
     }
-    Ok(put_back)
+    Ok(done)
+}
+
+/// Is this file the text that lefthook writes (its `internal/templates/hook.tmpl`), with nothing after it? It writes it over itself too.
+fn is_lefthooks(name: Name, path: &Path) -> bool {
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let last = format!("call_lefthook run \"{}\" \"$@\"", name.as_str());
+    path.symlink_metadata().is_ok_and(|meta| meta.is_file())
+        && text.contains("\ncall_lefthook()\n")
+        && text.trim_end().ends_with(&last)
 }
 
 /// A plain file with every byte of a shim; a link that leads to one is somebody's own arrangement.

@@ -57,25 +57,40 @@ pub(crate) fn run(name: Name, args: &[OsString]) -> Result<Answer> {
         (name == Name::Push).then_some(stdin.as_slice()),
     )?;
     // Whatever the hook before us did, git shall find the guards the next time.
-    let warning = (was_ours && !is_ours())
-        .then(|| put_back(&git, name))
-        .flatten();
+    let warnings = if was_ours && !is_ours() {
+        put_back(&git, name)
+    } else {
+        Vec::new()
+    };
     let mut answer = match refused {
         Some(no) => no.into(),
         None if name == Name::Push => push::check(&git, &stdin, &caller)?,
         None => commit::check(&git, name, &caller)?,
     };
-    answer.warnings.extend(warning);
+    answer.warnings.extend(warnings);
     Ok(answer)
 }
 
-/// What to say of a guard that the hook before it has moved away, where it could not be put back.
-fn put_back(git: &HookGit, name: Name) -> Option<String> {
-    match install::put_back(&git.hooks, name) {
-        Ok(back) if back.contains(&name) => None,
-        _ => Some(format!(
+/// What to say of a guard that the hook before it has moved away: where it could not be put back, or another hook had to make room.
+fn put_back(git: &HookGit, name: Name) -> Vec<String> {
+    let done = install::put_back(&git.hooks, name);
+    let is_back = done.as_ref().is_ok_and(|done| done.names.contains(&name));
+    let moved = |aside: &std::path::PathBuf| {
+        format!(
+            "the hook that ran first has put another in its place, and is kept as {}: it no longer runs",
+            aside.display()
+        )
+    };
+    let mut warnings: Vec<_> = done
+        .iter()
+        .flat_map(|done| &done.aside)
+        .map(moved)
+        .collect();
+    if !is_back {
+        warnings.push(format!(
             "the hook that runs first has replaced Arkaint's {} hook, so that the next one is not guarded: git arkaint hooks install",
             name.as_str()
-        )),
+        ));
     }
+    warnings
 }

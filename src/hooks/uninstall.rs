@@ -73,8 +73,22 @@ fn remove_leftovers(folder: &Path) {
         .flatten()
         .filter(|entry| is_ours(&entry.file_name()))
     {
-        let _ = fs::remove_dir_all(entry.path());
+        let _ = remove_links(&entry.path());
     }
+}
+
+/// Removes a folder that holds links alone; another is somebody else's.
+fn remove_links(folder: &Path) -> std::io::Result<()> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    let is_ours = folder.symlink_metadata()?.is_dir() && entries.iter().all(is_link);
+    if !is_ours {
+        return Ok(());
+    }
+    for entry in entries {
+        fs::remove_file(entry.path())?;
+    }
+    fs::remove_dir(folder)
 }
 
 /// Takes one hook out of `folder`; returns whether something had to stay.

@@ -485,7 +485,7 @@ fn failure(ask: Ask<'_>, failed: Failed, so_far: &str) -> Refusal {
         Failed::Interrupted(signal) => Refusal::with_exit(
             Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),
             "interrupted",
-            format!("git arkaint sync {}", ask.remote),
+            format!("git arkaint sync {}", shell_words::quote(ask.remote)),
         ),
         Failed::Unreachable(words) | Failed::Ref { words, .. } => unreachable(ask, &words, so_far),
     }
@@ -529,11 +529,20 @@ fn not_taken(ask: Ask<'_>, name: &str, answer: &Answer, tries: u32) -> Refusal {
         )
     }
 }
-/// Settings of `remote`, or of all, by which every `git fetch` throws away records that were not pushed: key and value.
+
+/// A setting by which every `git fetch` throws away records that were not pushed.
+pub(crate) struct Wiping {
+    /// `KEY = VALUE`.
+    pub setting: String,
+    /// The command that takes it away.
+    pub mend: String,
+}
+
+/// Such settings of `remote`, or of all.
 ///
 /// # Errors
 /// When the configuration cannot be read.
-pub(crate) fn wiping(worktree: &Worktree, remote: Option<&str>) -> Result<Vec<(String, String)>> {
+pub(crate) fn wiping(worktree: &Worktree, remote: Option<&str>) -> Result<Vec<Wiping>> {
     let settings = worktree.settings("remote")?.into_iter();
     let forced = settings.filter(|(key, value)| {
         let of = key
@@ -542,6 +551,20 @@ pub(crate) fn wiping(worktree: &Worktree, remote: Option<&str>) -> Result<Vec<(S
         of.is_some_and(|of| remote.is_none_or(|remote| remote == of))
             && value.starts_with("+refs/notes/")
             && value.contains(":refs/notes/")
+    });
+    let forced = forced.map(|(key, value)| {
+        let words = [
+            "git",
+            "config",
+            "--unset-all",
+            "--fixed-value",
+            &key,
+            &value,
+        ];
+        Wiping {
+            setting: format!("{key} = {value}"),
+            mend: shell_words::join(words),
+        }
     });
     Ok(forced.collect())
 }

@@ -183,10 +183,11 @@ fn no_link_before(root: &Path, file: &Path) -> Result<(), Refusal> {
         folder.push(name);
         let there = folder.symlink_metadata();
         if there.is_ok_and(|meta| !meta.is_dir()) {
-            let shown = folder.strip_prefix(root).unwrap_or(&folder).display();
+            let shown = folder.strip_prefix(root).unwrap_or(&folder);
+            let shown = shown.to_string_lossy();
             return Err(Refusal::new(
                 format!("{shown} is no folder: nothing is written through a link"),
-                format!("rm {shown}"),
+                shell_words::join(["rm", "--", &shown]),
             ));
         }
     }

@@ -152,13 +152,13 @@ fn what_is_wrong_is_bad_with_the_command_that_mends_it() {
             Box::new(sh("touch -d '1 hour ago' .git/index.lock")),
             "git lock",
             "bad ",
-            "rm '",
+            "rm -- ",
         ),
         (
             Box::new(sh("touch .git/refs/heads/x.lock")),
             "git lock",
             "bad ",
-            "rm '",
+            "rm -- ",
         ),
         (
             Box::new(sh("git switch -q -c trunk")),
@@ -218,6 +218,20 @@ fn what_is_wrong_is_bad_with_the_command_that_mends_it() {
     let said = about(&ran, "git lock");
     assert!(said[0].0.ends_with("git is at work"), "{said:?}");
     drop(held);
+    std::fs::remove_file(sandbox.repo.join(".git/index.lock")).unwrap();
+    // What it prints is a command, whatever the names are.
+    sandbox.write(".git/refs/heads/it's $HOME.lock", "");
+    sandbox.git(["config", "remote.it's.fetch", "+refs/notes/*:refs/notes/*"]);
+    let ran = doctor(&sandbox).expect(1);
+    let bad = ["git lock", "ledger"].map(|name| about(&ran, name));
+    let bad: Vec<_> = bad.iter().flatten().collect();
+    let bad = bad.iter().filter(|(said, _)| said.starts_with("bad"));
+    let mends: Vec<_> = bad.map(|(_, mend)| mend).collect();
+    assert_eq!(mends.len(), 2, "{}", ran.stdout);
+    for mend in mends {
+        sandbox.sh(mend);
+    }
+    doctor(&sandbox).expect(0);
 
     let nowhere = Sandbox::new();
     let outside = nowhere.home().to_str().unwrap().to_owned();

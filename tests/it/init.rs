@@ -600,3 +600,74 @@ fn nothing_is_purged_while_a_run_needs_it() {
         "{said}"
     );
 }
+
+/// What was cut off needs what would go.
+#[test]
+fn nothing_is_purged_while_something_is_open() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.sh("git worktree add -q -b arkaint/other ../other");
+    let other = sandbox.repo.with_file_name("other");
+    sandbox.agent("cat >/dev/null; echo work >work.txt; kill -9 $PPID; exec sleep 600");
+    let at = |args: &[&str]| -> Ran {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-arkaint"));
+        command.current_dir(&other).args(args);
+        command.output().unwrap().into()
+    };
+    assert_eq!(at(&["cycle", "make work.txt"]).code, None);
+    let refs = sandbox.git(["for-each-ref"]);
+    let refused = |word: &str| {
+        for args in [
+            &["init", "--undo", "--purge"][..],
+            &["init", "--undo", "--ledger"],
+        ] {
+            let ran = sandbox.arkaint(args).expect(3);
+            assert!(
+                ran.stderr.contains("nothing was removed")
+                    && ran.stderr.contains(word)
+                    && ran.stderr.contains("hint: "),
+                "{}",
+                ran.stderr
+            );
+        }
+        assert_eq!(sandbox.git(["for-each-ref"]), refs);
+        assert!(other.join(".arkaint").is_dir() && sandbox.exists("arkaint.toml"));
+    };
+    refused("a launch was cut off in");
+    fs::remove_file(
+        sandbox
+            .repo
+            .join(".git/worktrees/other/arkaint/journal.json"),
+    )
+    .unwrap();
+    refused("a cycle (make work.txt) was interrupted in");
+    at(&["rollback"]).expect(0);
+    sandbox.arkaint(["init", "--undo", "--purge"]).expect(0);
+    assert!(!other.join(".arkaint").exists());
+}
+
+#[test]
+fn what_git_tracks_is_not_purged_and_what_was_done_is_said_also_where_it_ends_half_way() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.arkaint(["init"]).expect(0);
+    sandbox.write(".arkaint/mine/notes.md", "mine\n");
+    sandbox.write(".arkaint/runs/log", "log\n");
+    sandbox.sh("git add -f .arkaint/mine; git -c core.hooksPath=/dev/null commit -qm mine; git update-ref refs/arkaint/discarded/x/1 HEAD");
+    sandbox.write(".git/refs/arkaint/discarded/x/1.lock", "");
+    let ran = sandbox.arkaint(["init", "--undo", "--purge"]);
+    assert_ne!(ran.code, Some(0));
+    assert!(
+        ran.stderr.contains("pre-commit: removed") && ran.stderr.contains("what was put away"),
+        "{}",
+        ran.stderr
+    );
+    fs::remove_file(sandbox.repo.join(".git/refs/arkaint/discarded/x/1.lock")).unwrap();
+    let ran = sandbox.arkaint(["init", "--undo", "--purge"]).expect(0);
+    assert!(
+        ran.stderr
+            .contains(".arkaint: kept, git tracks 1 file of it"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    assert!(!sandbox.exists(".arkaint/runs"));
+}

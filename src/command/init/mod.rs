@@ -223,7 +223,7 @@ fn commit_command(worktree: &Worktree) -> Result<Option<String>> {
         _ => (
             format!(
                 "git -C {}",
-                detect::shell_word(&worktree.root().to_string_lossy())
+                shell_words::quote(&worktree.root().to_string_lossy())
             ),
             FILE.to_owned(),
         ),

@@ -18,11 +18,29 @@ use crate::ledger::cache;
 use crate::ui::{Tone, Ui};
 
 pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exit> {
-    if words.purge || words.ledger {
-        purge::may(worktree)?;
+    let _locks = (words.purge || words.ledger)
+        .then(|| purge::may(worktree))
+        .transpose()?;
+    let mut did = Vec::new();
+    let done = take_back(words, worktree, &mut did);
+    if done.is_ok() && did.is_empty() {
+        did.push("nothing of init's is here".to_owned());
     }
+    // Also where it came to an end half-way: what is gone is gone.
+    for line in &did {
+        ui.say(Tone::Plain, line);
+    }
+    done?;
+    if ui.is_json() {
+        ui.json(&json!({ "v": 1, "did": did }));
+    }
+    Ok(Exit::Done)
+}
+
+/// `did` gets a line for each thing that was done.
+fn take_back(words: &cli::Init, worktree: &Worktree, did: &mut Vec<String>) -> Result<()> {
     let record = Record::find(worktree)?;
-    let mut did = hooks::uninstall(worktree)?.lines;
+    did.extend(hooks::uninstall(worktree)?.lines);
     did.retain(|line| line != hooks::NONE_HERE);
     did.extend(notes::remove(worktree, record.as_ref())?);
     did.extend(exclude::remove(worktree, record.as_ref())?);
@@ -33,7 +51,7 @@ pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exi
         record.forget()?;
     }
     if words.purge {
-        did.extend(purge::kept(worktree)?);
+        purge::kept(worktree, did)?;
     } else if worktree.root().join(".arkaint").is_dir() {
         did.push(".arkaint/: kept, the scratch of past runs; git arkaint init --undo --purge removes it and what was put away".to_owned());
     }
@@ -43,16 +61,7 @@ pub(super) fn run(words: &cli::Init, worktree: &Worktree, ui: &Ui) -> Result<Exi
     if worktree.root().join(".ak-loop").is_dir() {
         did.push(".ak-loop/: kept, it is the worker's; rm -r .ak-loop removes it".to_owned());
     }
-    if did.is_empty() {
-        did.push("nothing of init's is here".to_owned());
-    }
-    for line in &did {
-        ui.say(Tone::Plain, line);
-    }
-    if ui.is_json() {
-        ui.json(&json!({ "v": 1, "did": did }));
-    }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Removes an `arkaint.toml` that nobody has changed, staged or committed.

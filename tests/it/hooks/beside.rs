@@ -273,3 +273,37 @@ fn a_tool_that_writes_itself_again_during_a_commit_leaves_the_guards_in_place() 
     );
     bench.ok("git arkaint -q hooks install; git arkaint hooks status --probe");
 }
+
+/// The same, started by a hook that somebody wrote by hand: that one is theirs, and stays.
+#[test]
+fn a_hook_written_by_hand_that_starts_such_a_tool_is_kept() {
+    let bench = Bench::new(&gits()[0]);
+    bench.ok(
+        "cat >.git/hooks/pre-commit <<'END'
+#!/bin/sh
+# by hand
+cd .git/hooks; mv pre-commit pre-commit.old; printf '#!/bin/sh\necho tool >>.git/ran\n' >pre-commit; chmod +x pre-commit
+END
+         chmod +x .git/hooks/pre-commit; git arkaint -q hooks install",
+    );
+    let ran = bench.run("git commit -q --allow-empty -m x").expect(0);
+    assert!(
+        ran.stderr.contains("pre-commit.before: it no longer runs"),
+        "{}",
+        ran.stderr
+    );
+    bench.ok("grep -q 'by hand' .git/hooks/pre-commit.before; git arkaint hooks status --probe; rm -f .git/ran; git commit -q --allow-empty -m y; test \"$(cat .git/ran)\" = tool");
+}
+
+/// Folders beside that of the hooks whose names begin like ours: what a killed hook left goes, and nothing else.
+#[test]
+fn of_folders_that_are_named_like_ours_those_of_links_alone_are_removed() {
+    let bench = Bench::new(&gits()[0]);
+    bench.ok(
+        "git arkaint -q hooks install; cd .git; mkdir hooks.arkaint-left hooks.arkaint-mine hooks.arkaint-more hooks.arkaint-more/deep
+         ln -s ../hooks/pre-push hooks.arkaint-left/pre-push; ln -s ../config hooks.arkaint-mine/link; echo mine >hooks.arkaint-mine/file
+         ln -s hooks hooks.arkaint-link; git arkaint -q hooks uninstall
+         test ! -e hooks.arkaint-left; test \"$(cat hooks.arkaint-mine/file)\" = mine; test -L hooks.arkaint-mine/link; test -d hooks.arkaint-more/deep
+         test -L hooks.arkaint-link",
+    );
+}

@@ -1,6 +1,6 @@
 //! Languages whose build tool has one way to test: a file, and the command that it means.
 
-use super::{Found, Project, shell_word};
+use super::{Found, Project};
 
 pub(super) fn rust(project: &Project<'_>) -> Option<Found> {
     let manifest = project
@@ -34,7 +34,7 @@ pub(super) fn go(project: &Project<'_>) -> Option<Found> {
                 if module == "." {
                     "./...".to_owned()
                 } else {
-                    format!("{}/...", shell_word(module.trim_end_matches('/')))
+                    format!("{}/...", shell_words::quote(module.trim_end_matches('/')))
                 }
             })
             .collect();
@@ -89,7 +89,7 @@ pub(super) fn dotnet(project: &Project<'_>) -> Option<Found> {
     // With several, dotnet asks which.
     let command = match solutions.len() + projects.len() {
         1 => "dotnet test".to_owned(),
-        _ => format!("dotnet test {}", shell_word(from)),
+        _ => format!("dotnet test {}", shell_words::quote(from)),
     };
     Some(Found::of(command, from.clone(), &["dotnet test"]))
 }

@@ -86,7 +86,11 @@ fn below(top: &Project<'_>) -> Vec<Found> {
             continue;
         }
         let commands: Vec<_> = tests.iter().map(|f| f.command.as_str()).collect();
-        let command = format!("(cd {} && {})", shell_word(&folder), commands.join(" && "));
+        let command = format!(
+            "(cd {} && {})",
+            shell_words::quote(&folder),
+            commands.join(" && ")
+        );
         let from = tests
             .iter()
             .map(|f| format!("{folder}/{}", f.from))
@@ -219,16 +223,6 @@ impl Project<'_> {
             false if self.prefix.is_empty() => ".arkaint/build",
             false => "../.arkaint/build",
         }
-    }
-}
-
-/// `word` for bash.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    if !word.starts_with('-') && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

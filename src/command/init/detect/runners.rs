@@ -1,6 +1,6 @@
 //! The project's own entry points: a `test` target of make, just or task, or a script with a name that says it.
 
-use super::{Found, Project, shell_word};
+use super::{Found, Project};
 
 /// A task runner with a target for tests.
 pub(super) fn runner(project: &Project<'_>) -> Vec<Found> {
@@ -65,7 +65,11 @@ pub(super) fn script(project: &Project<'_>) -> Option<Found> {
         "test/run.sh",
     ];
     let name = NAMES.into_iter().find(|name| project.is_executable(name))?;
-    Some(Found::of(format!("./{}", shell_word(name)), name, &[]))
+    Some(Found::of(
+        format!("./{}", shell_words::quote(name)),
+        name,
+        &[],
+    ))
 }
 
 struct Rule<'a> {
