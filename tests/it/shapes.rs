@@ -253,7 +253,7 @@ const STEPS: [(&str, &str, &str); 5] = [
         "git-arkaint hooks install && git-arkaint hooks status --probe",
         "echo n >>src/a; git commit -qam honest
          i=$(git rev-parse --git-path index); cp -p \"$i\" \"$i.kept\"; had=; test ! -e scripts/build.sh || had=1; mkdir -p scripts; echo n >>scripts/build.sh
-         git add --sparse scripts; ! git commit -qm x 2>/dev/null; mv \"$i.kept\" \"$i\"; if test $had; then sed -i '$d' scripts/build.sh; else rm -r scripts; fi",
+         git add --sparse scripts; (! git commit -qm x 2>/dev/null); mv \"$i.kept\" \"$i\"; if test $had; then sed -i '$d' scripts/build.sh; else rm -r scripts; fi",
     ),
     (
         "checkpoint",
