@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Ran, Sandbox};
 
 /// One step. Paths are numbers: of the few names that there are, so that steps meet.
 #[derive(Clone, Debug)]
@@ -326,13 +326,10 @@ fn a_repository_is_kept_out_whatever_its_place_is_called() {
             let nested = sandbox.repo.join(name);
             fs::create_dir_all(&nested).unwrap();
             fs::write(sandbox.repo.join("beside"), "work\n").unwrap();
-            let script = "git init -q . && echo in > in && git add in && git commit -qm in";
-            let ran = sandbox
-                .command("sh")
-                .current_dir(&nested)
-                .args(["-c", script])
-                .status();
-            assert!(ran.unwrap().success());
+            let script = "git init -q . && echo in > in && git add in && git commit -qm in && git rev-parse HEAD";
+            let mut sh = sandbox.command("sh");
+            let made = sh.current_dir(&nested).args(["-c", script]).output();
+            let head = Ran::from(made.unwrap()).expect(0).stdout;
             sandbox.sh("git -c advice.addEmbeddedRepo=false add -A && git commit -qm link");
             if ignored {
                 let escaped: String = name.chars().flat_map(|c| ['\\', c]).collect();
@@ -343,9 +340,25 @@ fn a_repository_is_kept_out_whatever_its_place_is_called() {
             sandbox.arkaint(["rollback"]).expect(0);
             sandbox.sh(": > .git/info/exclude");
             assert!(!sandbox.exists("beside"), "{name}");
-            // The repository is nobody's but its own: it is there, or moved aside whole.
-            let found = sandbox.sh("find . .git/arkaint -name in -not -path '*/objects/*' | wc -l");
-            assert_ne!(found.trim(), "0", "{name}");
+            // The repository is nobody's but its own: it is there, or moved aside whole, with what it had not committed.
+            let found = sandbox.sh("find . .git/arkaint -name in -not -path '*/objects/*'");
+            let what = format!("{name}, ignored: {ignored}: {found}");
+            let found: Vec<&str> = found.lines().collect();
+            let [inner] = found.as_slice() else {
+                panic!("{what}");
+            };
+            assert_eq!(sandbox.read(inner), "more\n", "{what}");
+            let git = |args: &[&str]| {
+                let there = sandbox.repo.join(inner).parent().unwrap().to_owned();
+                let mut git = sandbox.command("git");
+                Ran::from(git.arg("-C").arg(there).args(args).output().unwrap())
+                    .expect(0)
+                    .stdout
+            };
+            assert_eq!(git(&["rev-parse", "HEAD"]), head, "{what}");
+            assert_eq!(git(&["show", "HEAD:in"]), "in\n", "{what}");
+            assert_eq!(git(&["status", "--porcelain"]), " M in\n", "{what}");
+            git(&["fsck", "--full", "--strict"]);
         }
     }
 }
