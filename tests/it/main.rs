@@ -48,6 +48,7 @@ mod sequences;
 mod shapes;
 mod stand_in;
 mod sync;
+mod table;
 mod threats;
 mod verify;
 mod workflows;
