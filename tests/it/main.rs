@@ -21,6 +21,7 @@ mod doctor;
 mod drift;
 mod evidence_cycle;
 mod evidence_schema;
+mod files;
 mod forge;
 mod gate;
 mod goose;

@@ -1,17 +1,17 @@
 //! Random sequences of what people and agents do in a worktree: afterwards a rollback gives the stable files back, by our eyes and by git's, and
 //! a restore gives back what was there. The seed is printed.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::sandbox::{Ran, Sandbox};
+use crate::files::{File, Files, below};
+use crate::sandbox::{Ran, Sandbox, is_long};
 
 /// One step. Paths are numbers: of the few names that there are, so that steps meet.
 #[derive(Clone, Debug)]
@@ -162,30 +162,11 @@ fn take(sandbox: &Sandbox, step: &Step) {
     }
 }
 
-/// Kind, mode and content of every file, those below `.git` and repositories of their own but for.
-fn files(sandbox: &Sandbox) -> BTreeMap<PathBuf, (u8, Vec<u8>)> {
-    let mut found = BTreeMap::new();
-    let mut left = vec![sandbox.repo.clone()];
-    while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(&folder).unwrap().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = path.strip_prefix(&sandbox.repo).unwrap().to_owned();
-            if entry.file_name() == ".git" || name == Path::new(".arkaint") {
-                continue;
-            }
-            if kind.is_symlink() {
-                let to = fs::read_link(&path).unwrap();
-                found.insert(name, (b'l', to.as_os_str().as_bytes().to_vec()));
-            } else if !kind.is_dir() {
-                let mode = fs::metadata(&path).unwrap().permissions().mode();
-                let kind = if mode & 0o100 != 0 { b'x' } else { b'f' };
-                found.insert(name, (kind, fs::read(&path).unwrap()));
-            } else if !path.join(".git").exists() {
-                left.push(path);
-            }
-        }
-    }
-    found
+/// Every file, those in repositories of their own but for.
+fn files(sandbox: &Sandbox) -> Files {
+    below(&sandbox.repo, |name| {
+        sandbox.repo.join(name).join(".git").exists()
+    })
 }
 
 fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
@@ -214,7 +195,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
         let is_log = |part: &std::ffi::OsStr| part.as_bytes().ends_with(b".log");
         path.starts_with("build") && path != Path::new("build") || path.iter().any(is_log)
     };
-    let kept = |all: &BTreeMap<PathBuf, (u8, Vec<u8>)>| -> BTreeMap<PathBuf, (u8, Vec<u8>)> {
+    let kept = |all: &Files| -> Files {
         let kept = all.iter().filter(|(path, _)| !is_ignored(path));
         kept.map(|(path, file)| (path.clone(), file.clone()))
             .collect()
@@ -257,7 +238,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
         .unwrap()
         .to_owned();
     let mut recovered = 0;
-    for (path, (_, content)) in &before {
+    for (path, File { content, .. }) in &before {
         let spec = format!("{archive}:{}", path.display());
         let shown = sandbox
             .command("git")
@@ -265,7 +246,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
             .output()
             .unwrap();
         let in_archive = shown.status.success() && shown.stdout == *content;
-        let on_disk = after.get(path).is_some_and(|(_, now)| now == content);
+        let on_disk = after.get(path).is_some_and(|now| now.content == *content);
         if !in_archive && !on_disk {
             return Err(fail(format!("{} is lost", path.display())));
         }
@@ -287,8 +268,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
 
 #[test]
 fn whatever_was_done_a_rollback_undoes_it_and_a_restore_brings_it_back() {
-    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
-    let cases = if long { 500 } else { 20 };
+    let cases = if is_long() { 500 } else { 20 };
     let seed = std::env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "drawn anew".to_owned());
     let sandbox = Sandbox::ready("false");
     sandbox.git(["tag", "base"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::forge::tool_on_path;
 use crate::not_run::not_run;
-use crate::sandbox::{Ran, Sandbox};
+use crate::sandbox::{Ran, Sandbox, is_long};
 use crate::stand_in::PRELUDE;
 use crate::table;
 
@@ -342,7 +342,7 @@ impl Shape {
     fn is_here(&self) -> bool {
         let lack = match self.needs {
             Need::Nothing => return true,
-            Need::Time => return std::env::var_os("ARKAINT_TEST_LONG").is_some(),
+            Need::Time => return is_long(),
             Need::Lfs => tool_on_path("ARKAINT_TEST_GIT_LFS", "git-lfs")
                 .is_none()
                 .then_some("git-lfs"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::ledger::append_line;
-use crate::sandbox::{Ran, Sandbox};
+use crate::sandbox::{Ran, Sandbox, is_long};
 
 const LEDGER: &str = "refs/notes/arkaint/ledger";
 
@@ -716,6 +716,5 @@ fn eight_clones(rounds: usize) {
 #[test]
 fn eight_clones_at_once_lose_nothing() {
     // tests/long: as many as the promise says.
-    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
-    eight_clones(if long { 20 } else { 3 });
+    eight_clones(if is_long() { 20 } else { 3 });
 }

@@ -1,14 +1,13 @@
 //! What an agent can leave behind, row by row: code that would run in our next git call, a ledger and refs that lie, files that a
 //! `reset --hard` and `clean -fd` would lose or miss. Each test prints its table: attack, what happened, what was said.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use crate::sandbox::{Ran, Sandbox};
+use crate::files::{File, Files, contents, differing, lost};
+use crate::sandbox::{Ran, Sandbox, is_long};
 use crate::stand_in::PRELUDE;
 
 /// One attack, as a shell script that is run in the worktree.
@@ -56,20 +55,6 @@ fn table(title: &str, rows: &[(String, String, String)]) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn is_long() -> bool {
-    std::env::var_os("ARKAINT_TEST_LONG").is_some()
-}
-
-fn project() -> Sandbox {
-    let sandbox = Sandbox::ready("\"true\"");
-    sandbox.write(".gitignore", "build/\n*.log\n");
-    sandbox.write("src/lib.txt", "one\ntwo\n");
-    sandbox.write("tool.sh", "#!/bin/sh\n");
-    sandbox.write("sub/inner.txt", "inner\n");
-    sandbox.arkaint(["checkpoint", "-m", "stable"]).expect(0);
-    sandbox
-}
-
 /// What a person reads of it: the first line with `word`, else the last.
 fn said(ran: &Ran, word: &str) -> String {
     let lines: Vec<&str> = ran.stderr.lines().collect();
@@ -80,63 +65,35 @@ fn said(ran: &Ran, word: &str) -> String {
     line.chars().take(110).collect()
 }
 
-/// Every file that is there but for ignored ones, by path; nested repositories are looked into, what cannot be read is made readable.
-fn contents(root: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut left = vec![root.to_owned()];
-    while let Some(folder) = left.pop() {
-        // Deeper than a path may be long.
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = path
-                .strip_prefix(root)
-                .unwrap()
-                .as_os_str()
-                .as_bytes()
-                .to_vec();
-            let skipped = entry.file_name() == ".git" || name == b".arkaint" || name == b"build";
-            if skipped || kind.is_fifo() || kind.is_socket() {
-                continue;
-            }
-            if kind.is_dir() {
-                left.push(path);
-            } else if kind.is_symlink() {
-                let to = fs::read_link(&path).unwrap();
-                found.insert(name, to.as_os_str().as_bytes().to_vec());
-            } else {
-                found.insert(name, fs::read(&path).unwrap_or_default());
-            }
-        }
-    }
-    found
-}
-
 /// What decides about git's next call and is nobody's work: configuration, hooks, `info`, HEAD and a shallow file, by path and content.
 /// Anything but a file or a folder is an entry of its own.
-fn settings(sandbox: &Sandbox) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn settings(sandbox: &Sandbox) -> Files {
     let git = sandbox.repo.join(".git");
     let mut found = contents(&git);
     // Said and left, as it runs nothing itself.
-    if let Some(config) = found.get_mut(&b"config"[..]) {
-        let text = String::from_utf8_lossy(config);
-        *config = text
+    if let Some(config) = found.get_mut(Path::new("config")) {
+        let text = String::from_utf8_lossy(&config.content);
+        config.content = text
             .replace("[log]\n\tshowSignature = true\n", "")
             .into_bytes();
     }
-    found.retain(|path, _| {
-        let first = path.split(|byte| *byte == b'/').next().unwrap();
-        matches!(
-            first,
-            b"config" | b"config.worktree" | b"hooks" | b"info" | b"HEAD" | b"shallow"
-        )
-    });
+    let deciding = [
+        "config",
+        "config.worktree",
+        "hooks",
+        "info",
+        "HEAD",
+        "shallow",
+    ];
+    found.retain(|path, _| deciding.iter().any(|name| path.starts_with(name)));
     // What was moved aside lies below `arkaint`, and logs are no settings.
     let others = sandbox.sh(
         "find .git \\( -path .git/arkaint -o -path .git/logs \\) -prune -o -not -type f -not -type d -print",
     );
-    found.extend(others.lines().map(|path| (path.into(), Vec::new())));
+    let other = |path: &str, content| (path.into(), File { kind: '?', content });
+    found.extend(others.lines().map(|path| other(path, Vec::new())));
     if !git.symlink_metadata().unwrap().is_dir() {
-        found.insert(b".git".to_vec(), fs::read(&git).unwrap());
+        found.extend([other(".git", fs::read(&git).unwrap())]);
     }
     found
 }
@@ -156,17 +113,6 @@ fn refs(sandbox: &Sandbox) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The names of what differs.
-fn differing(now: &BTreeMap<Vec<u8>, Vec<u8>>, then: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<String> {
-    let names: BTreeSet<&Vec<u8>> = now.keys().chain(then.keys()).collect();
-    let changed = names
-        .into_iter()
-        .filter(|name| now.get(*name) != then.get(*name));
-    changed
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect()
-}
-
 /// Runs the condition of a row; says what it printed where it does not hold.
 fn broken(sandbox: &Sandbox, row: &Row, start: &str) -> Option<String> {
     let mut bash = sandbox.command("bash");
@@ -178,34 +124,6 @@ fn broken(sandbox: &Sandbox, row: &Row, start: &str) -> Option<String> {
             .unwrap(),
     );
     (ran.code != Some(0)).then(|| format!("{}: {}{}", row.holds, ran.stdout, ran.stderr))
-}
-
-/// Contents of `before` that are neither on disk, in a kept folder, nor reachable from a ref.
-fn lost(sandbox: &Sandbox, before: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<String> {
-    let mut have: BTreeSet<Vec<u8>> = contents(&sandbox.repo).into_values().collect();
-    let kept = sandbox.repo.join(".git/arkaint/kept");
-    if kept.exists() {
-        have.extend(contents(&kept).into_values());
-    }
-    let ids = sandbox.git([
-        "rev-list",
-        "--objects",
-        "--all",
-        "HEAD",
-        "--no-object-names",
-    ]);
-    let reachable: BTreeSet<&str> = ids.lines().collect();
-    let gone = before.iter().filter(|(_, content)| {
-        if have.contains(*content) {
-            return false;
-        }
-        let file = sandbox.home().join("content");
-        fs::write(&file, content).unwrap();
-        let id = sandbox.git(["hash-object", "--no-filters", file.to_str().unwrap()]);
-        !reachable.contains(&*id)
-    });
-    gone.map(|(path, _)| String::from_utf8_lossy(path).into_owned())
-        .collect()
 }
 
 /// THREATS 2a: what is planted while a run lasts runs neither in our git calls after it, nor in the operator's next ones.
@@ -325,7 +243,7 @@ fn planted_code_does_not_run() {
     batches.extend((!together.is_empty()).then_some(together));
     let (mut told, mut bad) = (Vec::new(), Vec::new());
     for batch in batches {
-        let sandbox = project();
+        let sandbox = Sandbox::stable();
         let plants: Vec<String> = batch
             .iter()
             .map(|row| row.plant.replace(">.gitattributes", ">>.gitattributes"))
@@ -543,7 +461,7 @@ fn a_ledger_that_lies_is_found_and_put_back() {
             said: word,
             ..
         } = row;
-        let sandbox = project();
+        let sandbox = Sandbox::stable();
         let at = |name: &str| sandbox.git(["rev-parse", name]);
         let (start, main) = (at("HEAD"), at("main"));
         sandbox.agent(&format!(
@@ -786,7 +704,7 @@ fn every_shape_that_is_left_is_archived_and_undone_or_refused_by_name() {
             said: word,
             ..
         } = row;
-        let sandbox = project();
+        let sandbox = Sandbox::stable();
         let stable = contents(&sandbox.repo);
         let script = sandbox.home().join("plant.sh");
         fs::write(&script, plant).unwrap();
@@ -830,12 +748,13 @@ fn every_shape_that_is_left_is_archived_and_undone_or_refused_by_name() {
             "refused, nothing touched"
         } else {
             for path in lost(&sandbox, &before) {
-                wrong(format!("lost {path}"));
+                wrong(format!("lost {}", path.display()));
             }
             let mut now = contents(&sandbox.repo);
             // Ignored by the stable rules, and repositories that were there before: they stay.
             now.retain(|path, _| {
-                !path.ends_with(b".log") && !path.starts_with(b"n/") && !path.starts_with(b"sm/")
+                let is_log = path.extension().is_some_and(|e| e == "log");
+                !is_log && !path.starts_with("n") && !path.starts_with("sm")
             });
             let changed = differing(&now, &stable);
             if !changed.is_empty() {
@@ -864,7 +783,7 @@ fn every_shape_that_is_left_is_archived_and_undone_or_refused_by_name() {
 /// disk, and runs nothing that was planted.
 #[test]
 fn what_a_run_turned_whose_parent_was_killed_is_put_back_by_the_next_command() {
-    let sandbox = project();
+    let sandbox = Sandbox::stable();
     sandbox.write("scripts/check.sh", "true\n");
     sandbox.sh("ARKAINT_ALLOW_INFRA_EDIT=1 git arkaint checkpoint -m scripts");
     let start = sandbox.git(["rev-parse", "HEAD"]);
