@@ -193,7 +193,7 @@ fn planted_configuration_runs_nothing() {
         ".git/hooks/reference-transaction",
         &format!("#!/bin/sh\n{plant}\n"),
     );
-    // What an operator starts with planted filters is theirs: the guard's case is the run between (tests/it/cycle.rs).
+    // What an operator starts with planted filters is theirs: the guard's case is the run between (tests/it/cycle/rules.rs).
     let toml = sandbox.read("arkaint.toml");
     assert!(toml.contains("[checkpoint]"));
     sandbox.sh("git config --file .git/config --unset filter.evil.clean; git config --file .git/config --unset filter.evil.smudge");
