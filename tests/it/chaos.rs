@@ -1,17 +1,17 @@
 //! Killed at any system call, and every write refused once: nothing is lost, and the next command finishes or undoes by itself. The calls are
-//! counted and hit by strace: our own process, and each git that it starts, the whole tree dying with it. A sample here, every point
-//! in `tests/long`.
+//! counted and hit by strace: our own process, and each git that it starts, the whole tree dying with it. A sample here; in `tests/long` every
+//! point, but for a cycle, of whose some 650 a sample of 300 is tried.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files::{Files, contents, lost};
 use crate::not_run::not_run;
-use crate::sandbox::{Ran, Sandbox};
+use crate::sandbox::{Ran, Sandbox, is_long};
 use crate::stand_in::PRELUDE;
 
 /// The program itself, in the place of a call of git's.
@@ -36,7 +36,7 @@ struct Point {
 struct World {
     sandbox: Sandbox,
     saved: PathBuf,
-    before: BTreeMap<Vec<u8>, String>,
+    before: Files,
 }
 
 fn can_trace(name: &str) -> bool {
@@ -53,10 +53,6 @@ fn can_trace(name: &str) -> bool {
 /// Past the test harness, which keeps what passing tests print to itself.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-fn is_long() -> bool {
-    std::env::var_os("ARKAINT_TEST_LONG").is_some()
 }
 
 impl World {
@@ -93,7 +89,7 @@ impl World {
         );
         fs::write(shim.join("git"), script).unwrap();
         fs::set_permissions(shim.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-        let before = contents(&sandbox);
+        let before = contents(&sandbox.repo);
         let ran = Command::new("cp")
             .arg("-a")
             .arg(&sandbox.repo)
@@ -237,30 +233,15 @@ impl World {
         (ran, hit || log.lines().any(child))
     }
 
-    /// The contents that were there and are neither on disk nor reachable from a ref.
     fn lost(&self) -> Vec<String> {
-        let git = |args: &[&str]| self.sandbox.git(args);
-        let reachable = git(&[
-            "rev-list",
-            "--objects",
-            "--all",
-            "HEAD",
-            "--no-object-names",
-        ]);
-        let mut have: BTreeSet<String> = reachable.lines().map(str::to_owned).collect();
-        have.extend(contents(&self.sandbox).into_values());
-        let lost = self.before.iter().filter(|(_, id)| !have.contains(*id));
-        lost.map(|(path, _)| String::from_utf8_lossy(path).into_owned())
+        let lost = lost(&self.sandbox, &self.before).into_iter();
+        lost.map(|path| format!("lost {}", path.display()))
             .collect()
     }
 
     /// What is wrong after the next command.
     fn wrongs(&self, settled: &Ran) -> Vec<String> {
-        let mut wrongs: Vec<String> = self
-            .lost()
-            .into_iter()
-            .map(|path| format!("lost {path}"))
-            .collect();
+        let mut wrongs = self.lost();
         if settled.code != Some(0) {
             wrongs.push(format!(
                 "the next command: {:?} {}",
@@ -307,49 +288,6 @@ fn which_git() -> String {
     let git = path.split(':').map(|dir| Path::new(dir).join("git"));
     let git = git.into_iter().find(|git| git.is_file()).unwrap();
     git.display().to_string()
-}
-
-/// Every file on disk that git would not ignore by the rules of the stable checkpoint, by path: kind and mode, and the name of its content.
-fn contents(sandbox: &Sandbox) -> BTreeMap<Vec<u8>, String> {
-    let mut found = BTreeMap::new();
-    let mut left = vec![sandbox.repo.clone()];
-    while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = path.strip_prefix(&sandbox.repo).unwrap().to_owned();
-            if entry.file_name() == ".git"
-                || [".arkaint", "build"]
-                    .iter()
-                    .any(|ours| name == Path::new(ours))
-            {
-                continue;
-            }
-            if kind.is_dir() {
-                left.push(path);
-            } else if !kind.is_fifo() {
-                found.insert(name.as_os_str().as_bytes().to_vec(), path);
-            }
-        }
-    }
-    let paths: Vec<u8> = found
-        .values()
-        .flat_map(|p| [p.as_os_str().as_bytes(), b"\n"].concat())
-        .collect();
-    let list = sandbox.home().join("paths");
-    fs::write(&list, paths).unwrap();
-    let out = sandbox
-        .command("git")
-        .args(["hash-object", "--no-filters", "--stdin-paths"])
-        .stdin(fs::File::open(list).unwrap())
-        .output()
-        .unwrap();
-    let ids = String::from_utf8(out.stdout).unwrap();
-    let ids: Vec<&str> = ids.lines().collect();
-    assert_eq!(ids.len(), found.len());
-    found
-        .into_keys()
-        .zip(ids.into_iter().map(str::to_owned))
-        .collect()
 }
 
 /// At most `most` of them, evenly; all in the long version.
@@ -458,7 +396,7 @@ fn a_cycle_that_is_killed_anywhere_is_taken_up_by_the_next() {
 #[track_caller]
 fn refused(name: &str, world: &World, args: &[&str], most: usize) {
     let points = world.points(args, FAILING);
-    let done = contents(&world.sandbox);
+    let done = contents(&world.sandbox.repo);
     let (mut bad, mut tried, mut said) = (Vec::new(), 0, BTreeMap::<String, usize>::new());
     for (number, point) in sample(&points, most).iter().enumerate() {
         // The sample takes one of the four in turn, the long version two.
@@ -471,12 +409,8 @@ fn refused(name: &str, world: &World, args: &[&str], most: usize) {
         for (kind, lasting) in &all[first..first + 1 + usize::from(is_long())] {
             tried += 1;
             let (ran, hit) = world.strike_lasting(args, point, &format!("error={kind}"), lasting);
-            let mut wrongs: Vec<String> = world
-                .lost()
-                .into_iter()
-                .map(|path| format!("lost {path}"))
-                .collect();
-            let now = contents(&world.sandbox);
+            let mut wrongs = world.lost();
+            let now = contents(&world.sandbox.repo);
             match ran.code {
                 Some(0) if now != done => wrongs.push("it said that all went well".to_owned()),
                 Some(0) => {}

@@ -1,4 +1,5 @@
-//! The house keeps its order: the map in `src/lib.rs` is read, and `src/` is held to it. It knows no type and no meaning.
+//! The house keeps its order: the map in `src/lib.rs` is read, and `src/` is held to it; `tests/it/` is held to what concerns tests. It knows no
+//! type and no meaning.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +16,10 @@ fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Every Rust file below `src/`, by its path from there.
-fn files() -> BTreeMap<String, String> {
+/// Every Rust file below a folder, by its path from there.
+fn files(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let mut left = vec![src()];
+    let mut left = vec![root.to_owned()];
     while let Some(folder) = left.pop() {
         for path in fs::read_dir(folder)
             .unwrap()
@@ -28,7 +29,7 @@ fn files() -> BTreeMap<String, String> {
                 left.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let name = path
-                    .strip_prefix(src())
+                    .strip_prefix(root)
                     .unwrap()
                     .to_str()
                     .unwrap()
@@ -173,11 +174,49 @@ fn no_arrow_runs_back_up_and_no_file_outgrows_its_purpose() {
         floors.len() > 15 && floors["command"] < floors["git"],
         "the map is not read: {floors:?}"
     );
-    let faults: Vec<String> = files()
+    let faults: Vec<String> = files(&src())
         .iter()
         .flat_map(|(file, text)| faults(file, text, &floors))
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a file of tests may not be.
+fn test_faults(file: &str, text: &str) -> Vec<String> {
+    // bash's -e passes over a negated command, so that this one could not fail; in a subshell it can.
+    let negated = Regex::new(r"(?m)(?:;|^)\s*! [a-z]").unwrap();
+    let mut faults = Vec::new();
+    if !text.starts_with("//! ") {
+        faults.push(format!("{file} does not open with what it is for (//!)"));
+    }
+    if text.lines().count() > LONGEST {
+        faults.push(format!("{file} has more than {LONGEST} lines"));
+    }
+    if let Some(found) = negated.find(text) {
+        let line = text[..found.end()].lines().count();
+        faults.push(format!("{file}:{line}: a negation that cannot fail: (! …)"));
+    }
+    faults
+}
+
+#[test]
+fn the_tests_keep_the_order_of_the_house_too() {
+    let tests = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"));
+    let faults: Vec<String> = tests
+        .iter()
+        .flat_map(|(file, text)| test_faults(file, text))
+        .collect();
+    assert!(tests.len() > 50 && faults.is_empty(), "{faults:#?}");
+
+    assert!(test_faults("x.rs", "//! x\nok(\"a; (! b); c\")\n").is_empty());
+    for bad in ["ok(\"a; !\u{20}b; c\")", "ok(\"a\n  !\u{20}b\n c\")"] {
+        let seen = test_faults("x.rs", &format!("//! x\n{bad}\n"));
+        assert!(
+            seen.len() == 1 && seen[0].contains("cannot fail"),
+            "{bad}: {seen:?}"
+        );
+    }
+    assert_eq!(test_faults("x.rs", &"\n".repeat(LONGEST + 1)).len(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::sandbox::{Ran, Sandbox};
+use crate::sandbox::{Ran, Sandbox, is_long};
 use crate::stand_in::PRELUDE;
 
 const LEDGER: &str = "refs/notes/arkaint/ledger";
@@ -143,8 +143,7 @@ fn what_is_not_understood_is_said_or_shown_and_kept_byte_for_byte() {
 /// A line that somebody made of 60 MB, and 40 MB that are none, on the commit that the next run is recorded on; less where time is short.
 #[test]
 fn a_note_of_a_hundred_megabytes_is_said_kept_and_in_nobodys_way() {
-    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
-    let mega = if long { 1_000_000 } else { 50_000 };
+    let mega = if is_long() { 1_000_000 } else { 50_000 };
     let sandbox = Sandbox::ready("\"true\"");
     sandbox.agent("cat > /dev/null; echo 'ARKAINT: done'\n");
     let mut note =

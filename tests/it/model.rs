@@ -3,6 +3,7 @@
 
 mod completions;
 mod messages;
+mod stream;
 
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -358,7 +359,7 @@ impl State {
         let (number, reply) = self.next_reply(&text, &body);
         std::thread::sleep(reply.delay);
         match reply.kind {
-            Kind::Hang => hold(&mut reader),
+            Kind::Hang => stream::hold(&mut reader),
             Kind::Error {
                 status,
                 message,
@@ -371,11 +372,13 @@ impl State {
                 };
                 send_json(stream, status, &headers, &body)
             }
-            Kind::Message(message) if anthropic => {
-                messages::send(stream, &mut reader, &message, number, &body)
-            }
             Kind::Message(message) => {
-                completions::send(stream, &mut reader, &message, number, &body)
+                let answer = if anthropic {
+                    messages::answer(&message, number, &body)
+                } else {
+                    completions::answer(&message, number, &body)
+                };
+                stream::send(stream, &mut reader, &message.ending, &body, &answer)
             }
         }
     }
@@ -394,11 +397,6 @@ impl State {
         self.arrived.notify_all();
         (log.bodies.len(), reply)
     }
-}
-
-/// Blocks until the other side, or the end of the service, closes the connection.
-fn hold(reader: &mut impl Read) -> std::io::Result<()> {
-    reader.read(&mut [0]).map(|_| ())
 }
 
 /// One call by hand, without any client of the field: status line and headers, then the body.

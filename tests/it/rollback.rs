@@ -1,31 +1,8 @@
 //! Rollback that loses nothing: the exact stable state afterwards, and every byte of before in an archive that can be brought back.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 
 use crate::sandbox::Sandbox;
-
-/// A stable checkpoint of a small project.
-fn stable() -> Sandbox {
-    let sandbox = Sandbox::ready("\"true\"");
-    sandbox.write("src/lib.txt", "one\ntwo\n");
-    sandbox.write_exec("tool.sh", "#!/bin/sh\n");
-    symlink("src/lib.txt", sandbox.repo.join("link")).unwrap();
-    sandbox.write(".gitignore", "build/\n*.log\n");
-    sandbox.arkaint(["checkpoint", "-m", "stable"]).expect(0);
-    sandbox
-}
-
-fn archive(sandbox: &Sandbox) -> String {
-    let listed = sandbox
-        .arkaint(["discarded", "list", "--json"])
-        .expect(0)
-        .json();
-    listed["discarded"][0]["commit"]
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
 
 /// The worktree is exactly what HEAD says, and HEAD is `commit`.
 #[track_caller]
@@ -44,7 +21,7 @@ fn exactly(sandbox: &Sandbox, commit: &str) {
 
 #[test]
 fn every_kind_of_change_is_archived_and_undone() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.write("src/lib.txt", "one\nchanged\n");
     sandbox.write("new/deep/file with space\nand newline.txt", "new\n");
@@ -61,7 +38,7 @@ fn every_kind_of_change_is_archived_and_undone() {
             .unwrap()
             .is_symlink()
     );
-    let archive = archive(&sandbox);
+    let archive = sandbox.archive();
     for (path, content) in [
         ("src/lib.txt", "one\nchanged"),
         ("new/deep/file with space\nand newline.txt", "new"),
@@ -84,7 +61,7 @@ fn every_kind_of_change_is_archived_and_undone() {
 
 #[test]
 fn commits_that_were_made_stay_reachable_and_the_branch_goes_back() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.write("work.txt", "committed\n");
     sandbox.commit_all("work of an agent");
@@ -92,7 +69,7 @@ fn commits_that_were_made_stay_reachable_and_the_branch_goes_back() {
     sandbox.write("work.txt", "and more\n");
     sandbox.arkaint(["rollback"]).expect(0);
     exactly(&sandbox, &commit);
-    let archive = archive(&sandbox);
+    let archive = sandbox.archive();
     sandbox.git(["merge-base", "--is-ancestor", &work, &archive]);
     sandbox.sh("git reflog expire --expire=now --all && git gc -q --prune=now");
     assert_eq!(
@@ -107,7 +84,7 @@ fn commits_that_were_made_stay_reachable_and_the_branch_goes_back() {
 
 #[test]
 fn a_widened_gitignore_hides_nothing_from_the_archive() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.write(".gitignore", "build/\n*.log\ndata/\n*.txt\n");
     sandbox.write("data/results.csv", "precious\n");
@@ -118,7 +95,7 @@ fn a_widened_gitignore_hides_nothing_from_the_archive() {
     sandbox.write("trace.log", "ignored too\n");
     sandbox.arkaint(["rollback"]).expect(0);
     exactly(&sandbox, &commit);
-    let archive = archive(&sandbox);
+    let archive = sandbox.archive();
     for path in [
         "data/results.csv",
         "notes.txt",
@@ -149,7 +126,7 @@ fn what_is_ignored_and_stands_where_the_checkpoint_has_something_is_archived_fir
     ] {
         assert_eq!(sandbox.read(path), old);
     }
-    let archive = archive(&sandbox);
+    let archive = sandbox.archive();
     for (path, work) in [
         ("x.log", "precious"),
         ("d.log", "precious2"),
@@ -161,7 +138,7 @@ fn what_is_ignored_and_stands_where_the_checkpoint_has_something_is_archived_fir
 
 #[test]
 fn a_narrowed_gitignore_removes_nothing_that_the_stable_rules_ignore() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     sandbox.write("build/out.o", "mine\n");
     sandbox.write(".gitignore", "");
     sandbox.arkaint(["rollback"]).expect(0);
@@ -171,7 +148,7 @@ fn a_narrowed_gitignore_removes_nothing_that_the_stable_rules_ignore() {
 
 #[test]
 fn bits_of_the_index_hide_nothing() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     sandbox.write("src/lib.txt", "assumed\n");
     sandbox.git(["update-index", "--assume-unchanged", "src/lib.txt"]);
@@ -181,7 +158,7 @@ fn bits_of_the_index_hide_nothing() {
     exactly(&sandbox, &commit);
     assert_eq!(sandbox.read("src/lib.txt"), "one\ntwo\n");
     assert_eq!(sandbox.read("README.md"), "# project\n");
-    let archive = archive(&sandbox);
+    let archive = sandbox.archive();
     assert_eq!(
         sandbox.git(["show", &format!("{archive}:src/lib.txt")]),
         "assumed"
@@ -194,7 +171,7 @@ fn bits_of_the_index_hide_nothing() {
 
 #[test]
 fn planted_configuration_runs_nothing() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let pwned = sandbox.home().join("pwned");
     let plant = format!("touch {}", pwned.display());
     sandbox.write(".gitattributes", "* filter=evil diff=evil\n");
@@ -216,7 +193,7 @@ fn planted_configuration_runs_nothing() {
         ".git/hooks/reference-transaction",
         &format!("#!/bin/sh\n{plant}\n"),
     );
-    // What an operator starts with planted filters is theirs: the guard's case is the run between (tests/it/cycle.rs).
+    // What an operator starts with planted filters is theirs: the guard's case is the run between (tests/it/cycle/rules.rs).
     let toml = sandbox.read("arkaint.toml");
     assert!(toml.contains("[checkpoint]"));
     sandbox.sh("git config --file .git/config --unset filter.evil.clean; git config --file .git/config --unset filter.evil.smudge");
@@ -242,7 +219,7 @@ fn crlf_and_filters_come_back_as_they_were_checked_out() {
     assert_eq!(sandbox.read("word.up"), "hello\n");
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
     assert_eq!(
-        sandbox.git(["show", &format!("{}:dos.txt", archive(&sandbox))]),
+        sandbox.git(["show", &format!("{}:dos.txt", sandbox.archive())]),
         "changed\r",
         "the archive holds the very bytes"
     );
@@ -250,7 +227,7 @@ fn crlf_and_filters_come_back_as_they_were_checked_out() {
 
 #[test]
 fn a_damaged_stable_checkpoint_rolls_nothing_back() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     sandbox.write("src/lib.txt", "work\n");
     let blob = sandbox.git(["rev-parse", "HEAD:src/lib.txt"]);
     fs::remove_file(
@@ -270,7 +247,7 @@ fn a_damaged_stable_checkpoint_rolls_nothing_back() {
 
 #[test]
 fn restore_brings_everything_or_some_paths_back_and_loses_nothing_itself() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     sandbox.write("a.txt", "a\n");
     sandbox.write("dir/b.txt", "b\n");
     fs::remove_file(sandbox.repo.join("README.md")).unwrap();
@@ -296,7 +273,7 @@ fn restore_brings_everything_or_some_paths_back_and_loses_nothing_itself() {
     assert_eq!(sandbox.read("dir/b.txt"), "b\n");
     assert!(!sandbox.exists("a.txt") && sandbox.exists("README.md"));
     assert_eq!(
-        sandbox.git(["show", &format!("{}:dir/b.txt", archive(&sandbox))]),
+        sandbox.git(["show", &format!("{}:dir/b.txt", sandbox.archive())]),
         "newer"
     );
     sandbox.arkaint(["discarded", "restore", &id]).expect(0);
@@ -318,7 +295,7 @@ fn restore_brings_everything_or_some_paths_back_and_loses_nothing_itself() {
 #[test]
 fn report_opencode_32529_nothing_to_undo_touches_nothing() {
     // https://github.com/anomalyco/opencode/issues/32529
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     let stamp = |path: &str| {
         fs::metadata(sandbox.repo.join(path))
             .unwrap()
@@ -344,7 +321,7 @@ fn report_opencode_32529_nothing_to_undo_touches_nothing() {
 #[test]
 fn report_copilot_cli_1675_ignored_output_of_before_is_never_touched() {
     // https://github.com/github/copilot-cli/issues/1675
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     sandbox.write("build/big.bin", "output of hours\n");
     sandbox.write("junk.txt", "junk\n");
     sandbox.arkaint(["rollback"]).expect(0);
@@ -354,7 +331,7 @@ fn report_copilot_cli_1675_ignored_output_of_before_is_never_touched() {
 
 #[test]
 fn a_linked_worktree_rolls_back_alone() {
-    let sandbox = stable();
+    let sandbox = Sandbox::stable();
     sandbox.git(["worktree", "add", "-q", "-b", "arkaint/linked", "../linked"]);
     let linked = sandbox.repo.parent().unwrap().join("linked");
     fs::write(linked.join("junk.txt"), "junk\n").unwrap();

@@ -7,11 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::cycle::records;
-use crate::sandbox::{Ran, Sandbox};
-
-fn is_long() -> bool {
-    std::env::var_os("ARKAINT_TEST_LONG").is_some()
-}
+use crate::sandbox::{Ran, Sandbox, is_long};
 
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -13,6 +13,11 @@ pub struct Sandbox {
     _temp: TempDir,
     home: PathBuf,
     pub repo: PathBuf,
+}
+
+/// Does `tests/long` run, which has time for every case?
+pub fn is_long() -> bool {
+    std::env::var_os("ARKAINT_TEST_LONG").is_some()
 }
 
 /// What a program printed and how it ended.
@@ -102,6 +107,18 @@ impl Sandbox {
         );
         sandbox.commit_all("add arkaint.toml");
         sandbox.git(["switch", "-q", "-c", "arkaint/work"]);
+        sandbox
+    }
+
+    /// [`Sandbox::ready`] with a stable checkpoint of a small project: files, a program, a link, a folder, and rules of what is ignored.
+    pub fn stable() -> Self {
+        let sandbox = Self::ready("\"true\"");
+        sandbox.write(".gitignore", "build/\n*.log\n");
+        sandbox.write("src/lib.txt", "one\ntwo\n");
+        sandbox.write("sub/inner.txt", "inner\n");
+        sandbox.write_exec("tool.sh", "#!/bin/sh\n");
+        symlink("src/lib.txt", sandbox.repo.join("link")).unwrap();
+        sandbox.arkaint(["checkpoint", "-m", "stable"]).expect(0);
         sandbox
     }
 
@@ -200,6 +217,14 @@ impl Sandbox {
             .into();
         assert_eq!(ran.code, Some(0), "sh: {}\n{}", ran.stdout, ran.stderr);
         ran.stdout
+    }
+
+    /// The commit of the newest archive.
+    #[track_caller]
+    pub fn archive(&self) -> String {
+        let listed = self.arkaint(["discarded", "list", "--json"]).expect(0);
+        let newest = &listed.json()["discarded"][0];
+        newest["commit"].as_str().unwrap().to_owned()
     }
 
     pub fn write(&self, path: &str, content: &str) {

@@ -1,17 +1,17 @@
 //! Random sequences of what people and agents do in a worktree: afterwards a rollback gives the stable files back, by our eyes and by git's, and
 //! a restore gives back what was there. The seed is printed.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::sandbox::Sandbox;
+use crate::files::{File, Files, below};
+use crate::sandbox::{Ran, Sandbox, is_long};
 
 /// One step. Paths are numbers: of the few names that there are, so that steps meet.
 #[derive(Clone, Debug)]
@@ -162,30 +162,11 @@ fn take(sandbox: &Sandbox, step: &Step) {
     }
 }
 
-/// Kind, mode and content of every file, those below `.git` and repositories of their own but for.
-fn files(sandbox: &Sandbox) -> BTreeMap<PathBuf, (u8, Vec<u8>)> {
-    let mut found = BTreeMap::new();
-    let mut left = vec![sandbox.repo.clone()];
-    while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(&folder).unwrap().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = path.strip_prefix(&sandbox.repo).unwrap().to_owned();
-            if entry.file_name() == ".git" || name == Path::new(".arkaint") {
-                continue;
-            }
-            if kind.is_symlink() {
-                let to = fs::read_link(&path).unwrap();
-                found.insert(name, (b'l', to.as_os_str().as_bytes().to_vec()));
-            } else if !kind.is_dir() {
-                let mode = fs::metadata(&path).unwrap().permissions().mode();
-                let kind = if mode & 0o100 != 0 { b'x' } else { b'f' };
-                found.insert(name, (kind, fs::read(&path).unwrap()));
-            } else if !path.join(".git").exists() {
-                left.push(path);
-            }
-        }
-    }
-    found
+/// Every file, those in repositories of their own but for.
+fn files(sandbox: &Sandbox) -> Files {
+    below(&sandbox.repo, |name| {
+        sandbox.repo.join(name).join(".git").exists()
+    })
 }
 
 fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
@@ -214,7 +195,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
         let is_log = |part: &std::ffi::OsStr| part.as_bytes().ends_with(b".log");
         path.starts_with("build") && path != Path::new("build") || path.iter().any(is_log)
     };
-    let kept = |all: &BTreeMap<PathBuf, (u8, Vec<u8>)>| -> BTreeMap<PathBuf, (u8, Vec<u8>)> {
+    let kept = |all: &Files| -> Files {
         let kept = all.iter().filter(|(path, _)| !is_ignored(path));
         kept.map(|(path, file)| (path.clone(), file.clone()))
             .collect()
@@ -257,7 +238,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
         .unwrap()
         .to_owned();
     let mut recovered = 0;
-    for (path, (_, content)) in &before {
+    for (path, File { content, .. }) in &before {
         let spec = format!("{archive}:{}", path.display());
         let shown = sandbox
             .command("git")
@@ -265,7 +246,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
             .output()
             .unwrap();
         let in_archive = shown.status.success() && shown.stdout == *content;
-        let on_disk = after.get(path).is_some_and(|(_, now)| now == content);
+        let on_disk = after.get(path).is_some_and(|now| now.content == *content);
         if !in_archive && !on_disk {
             return Err(fail(format!("{} is lost", path.display())));
         }
@@ -287,8 +268,7 @@ fn holds(sandbox: &Sandbox, steps: &[Step]) -> Result<usize, TestCaseError> {
 
 #[test]
 fn whatever_was_done_a_rollback_undoes_it_and_a_restore_brings_it_back() {
-    let long = std::env::var_os("ARKAINT_TEST_LONG").is_some();
-    let cases = if long { 500 } else { 20 };
+    let cases = if is_long() { 500 } else { 20 };
     let seed = std::env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "drawn anew".to_owned());
     let sandbox = Sandbox::ready("false");
     sandbox.git(["tag", "base"]);
@@ -326,13 +306,10 @@ fn a_repository_is_kept_out_whatever_its_place_is_called() {
             let nested = sandbox.repo.join(name);
             fs::create_dir_all(&nested).unwrap();
             fs::write(sandbox.repo.join("beside"), "work\n").unwrap();
-            let script = "git init -q . && echo in > in && git add in && git commit -qm in";
-            let ran = sandbox
-                .command("sh")
-                .current_dir(&nested)
-                .args(["-c", script])
-                .status();
-            assert!(ran.unwrap().success());
+            let script = "git init -q . && echo in > in && git add in && git commit -qm in && git rev-parse HEAD";
+            let mut sh = sandbox.command("sh");
+            let made = sh.current_dir(&nested).args(["-c", script]).output();
+            let head = Ran::from(made.unwrap()).expect(0).stdout;
             sandbox.sh("git -c advice.addEmbeddedRepo=false add -A && git commit -qm link");
             if ignored {
                 let escaped: String = name.chars().flat_map(|c| ['\\', c]).collect();
@@ -343,9 +320,25 @@ fn a_repository_is_kept_out_whatever_its_place_is_called() {
             sandbox.arkaint(["rollback"]).expect(0);
             sandbox.sh(": > .git/info/exclude");
             assert!(!sandbox.exists("beside"), "{name}");
-            // The repository is nobody's but its own: it is there, or moved aside whole.
-            let found = sandbox.sh("find . .git/arkaint -name in -not -path '*/objects/*' | wc -l");
-            assert_ne!(found.trim(), "0", "{name}");
+            // The repository is nobody's but its own: it is there, or moved aside whole, with what it had not committed.
+            let found = sandbox.sh("find . .git/arkaint -name in -not -path '*/objects/*'");
+            let what = format!("{name}, ignored: {ignored}: {found}");
+            let found: Vec<&str> = found.lines().collect();
+            let [inner] = found.as_slice() else {
+                panic!("{what}");
+            };
+            assert_eq!(sandbox.read(inner), "more\n", "{what}");
+            let git = |args: &[&str]| {
+                let there = sandbox.repo.join(inner).parent().unwrap().to_owned();
+                let mut git = sandbox.command("git");
+                Ran::from(git.arg("-C").arg(there).args(args).output().unwrap())
+                    .expect(0)
+                    .stdout
+            };
+            assert_eq!(git(&["rev-parse", "HEAD"]), head, "{what}");
+            assert_eq!(git(&["show", "HEAD:in"]), "in\n", "{what}");
+            assert_eq!(git(&["status", "--porcelain"]), " M in\n", "{what}");
+            git(&["fsck", "--full", "--strict"]);
         }
     }
 }

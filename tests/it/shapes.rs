@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::forge::tool_on_path;
 use crate::not_run::not_run;
-use crate::sandbox::{Ran, Sandbox};
+use crate::sandbox::{Ran, Sandbox, is_long};
 use crate::stand_in::PRELUDE;
+use crate::table;
 
 /// A shape: how it is made (bash, in `$HOME/world`; `fill` makes a project in the current folder, on `arkaint/work`) and where the worktree is.
 struct Shape {
@@ -253,7 +253,7 @@ const STEPS: [(&str, &str, &str); 5] = [
         "git-arkaint hooks install && git-arkaint hooks status --probe",
         "echo n >>src/a; git commit -qam honest
          i=$(git rev-parse --git-path index); cp -p \"$i\" \"$i.kept\"; had=; test ! -e scripts/build.sh || had=1; mkdir -p scripts; echo n >>scripts/build.sh
-         git add --sparse scripts; ! git commit -qm x 2>/dev/null; mv \"$i.kept\" \"$i\"; if test $had; then sed -i '$d' scripts/build.sh; else rm -r scripts; fi",
+         git add --sparse scripts; (! git commit -qm x 2>/dev/null); mv \"$i.kept\" \"$i\"; if test $had; then sed -i '$d' scripts/build.sh; else rm -r scripts; fi",
     ),
     (
         "checkpoint",
@@ -342,7 +342,7 @@ impl Shape {
     fn is_here(&self) -> bool {
         let lack = match self.needs {
             Need::Nothing => return true,
-            Need::Time => return std::env::var_os("ARKAINT_TEST_LONG").is_some(),
+            Need::Time => return is_long(),
             Need::Lfs => tool_on_path("ARKAINT_TEST_GIT_LFS", "git-lfs")
                 .is_none()
                 .then_some("git-lfs"),
@@ -367,53 +367,17 @@ impl Shape {
 #[expect(clippy::print_stdout, reason = "the table, for `--nocapture`")]
 fn each_shape_works_whole_or_is_refused_as_the_manual_says() {
     let shapes: Vec<&Shape> = SHAPES.iter().filter(|shape| shape.is_here()).collect();
-    let next = AtomicUsize::new(0);
-    let mut rows: Vec<(usize, Vec<&str>)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some(shape) = shapes.get(n) else {
-                    return done;
-                };
-                done.push((n, row(shape)));
-            }
-        };
-        let workers = [scope.spawn(work), scope.spawn(work)];
-        let done = workers
-            .into_iter()
-            .flat_map(|worker| worker.join().unwrap());
-        done.collect()
+    let rows: Vec<Vec<String>> = table::each(&shapes, |shape| {
+        let cells = row(shape).into_iter();
+        let name = std::iter::once(shape.name);
+        name.chain(cells).map(str::to_owned).collect()
     });
-    rows.sort();
-    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("man/man7/git-arkaint-repositories.7");
-    let manual = fs::read_to_string(manual)
-        .unwrap_or_default()
-        .replace("\\-", "-");
-    let columns = regex::Regex::new(" {2,}").unwrap();
-    let printed: Vec<String> = manual
-        .lines()
-        .map(|line| columns.replace_all(line, "|").into_owned())
-        .collect();
-    let mut missing = Vec::new();
-    for (n, cells) in &rows {
-        let name = shapes[*n].name;
-        println!(
-            "{name:<42}{}",
-            cells
-                .iter()
-                .map(|cell| format!("{cell:<12}"))
-                .collect::<String>()
-        );
-        let line = format!("{name}|{}", cells.join("|"));
-        if !printed.contains(&line) {
-            missing.push(line);
-        }
+    for row in &rows {
+        let cells: String = row[1..].iter().map(|cell| format!("{cell:<12}")).collect();
+        println!("{:<42}{cells}", row[0]);
     }
-    assert!(
-        missing.is_empty(),
-        "git-arkaint-repositories(7) does not say {missing:#?}"
-    );
+    let names: Vec<&str> = SHAPES.iter().map(|shape| shape.name).collect();
+    table::assert_told("git-arkaint-repositories", &names, &rows);
 }
 
 /// What a sparse checkout leaves out can be written all the same: it is judged, put back, archived and undone as anything else.

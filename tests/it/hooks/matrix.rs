@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Bench, assert_same, gits, snapshot};
 use crate::forge::tool_on_path;
 use crate::goose::tool;
 use crate::not_run::not_run;
 use crate::sandbox::Ran;
+use crate::table;
 
 /// Somebody else's hooks.
 pub(super) struct Theirs {
@@ -322,8 +322,7 @@ fn the_matrix_of_hooks_and_worktrees() {
         .flat_map(|(turn, git)| {
             let rows: Vec<_> = TABLE
                 .iter()
-                .enumerate()
-                .flat_map(|(n, theirs)| PLACES.iter().map(move |place| (n, theirs, *place)))
+                .flat_map(|theirs| PLACES.iter().map(move |place| (theirs, *place)))
                 .collect();
             // Another git takes every fourth row: each place, and most of the tools.
             let some: Vec<_> = rows
@@ -333,36 +332,12 @@ fn the_matrix_of_hooks_and_worktrees() {
             some.into_iter().map(move |row| (git.clone(), row))
         })
         .collect();
-    let next = AtomicUsize::new(0);
-    let mut cells = vec![None; turns.len()];
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..2)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut done = Vec::new();
-                    while let Some((git, (_, theirs, place))) =
-                        turns.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        done.push((theirs.name, place.0, git, row(theirs, *place, git)));
-                    }
-                    done
-                })
-            })
-            .collect();
-        for worker in workers {
-            for (theirs, place, git, cell) in worker.join().unwrap() {
-                let at = turns
-                    .iter()
-                    .position(|(g, (_, t, p))| g == git && t.name == theirs && p.0 == place);
-                cells[at.unwrap()] = cell;
-            }
-        }
-    });
+    let cells = table::each(&turns, |(git, (theirs, place))| row(theirs, *place, git));
     let mut table = format!(
         "{:<17} {:<16} {:<21} {:<8} {:<8} {:<11} {}\n",
         "hooks", "place", "install", "refuses", "passes", "theirs ran", "uninstall restores"
     );
-    for ((git, (_, theirs, place)), cell) in turns.iter().zip(&cells) {
+    for ((git, (theirs, place)), cell) in turns.iter().zip(&cells) {
         let Some([installed, refuses, passes, ran, restored]) = cell else {
             continue;
         };

@@ -29,6 +29,12 @@ fn an_honest_commit_starts_no_git_and_finds_the_program_without_one() {
                 "echo n >>src/a; git commit -qm fine -- src/a",
                 1,
             ),
+            // So it is where no tree can be read from the index.
+            (
+                "version 4",
+                "git update-index --index-version 4; echo n >>src/a; git commit -qam fine; git update-index --index-version 2",
+                3,
+            ),
         ] {
             assert_eq!(
                 starts(&bench, command),

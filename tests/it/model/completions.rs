@@ -1,11 +1,9 @@
 //! The script in OpenAI's words: chat completions, as far as Goose needs them.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
-use super::{Ending, Message, Tokens, hold, send_json};
+use super::stream::{self, Answer};
+use super::{Message, Tokens};
 
 /// The body of an answer that refuses the call.
 pub fn error_body(message: &str, status: u16) -> Value {
@@ -17,22 +15,9 @@ pub fn error_body(message: &str, status: u16) -> Value {
     json!({ "error": { "message": message, "type": kind, "code": null, "param": null } })
 }
 
-/// Answers one call with `message`, as a stream where the call asks for one.
-pub fn send(
-    mut stream: &TcpStream,
-    reader: &mut impl Read,
-    message: &Message,
-    number: usize,
-    body: &Value,
-) -> std::io::Result<()> {
+/// The answer to one call.
+pub fn answer(message: &Message, number: usize, body: &Value) -> Answer {
     let whole = whole(message, number, body);
-    if body["stream"] != true {
-        return send_json(stream, 200, &[], &whole);
-    }
-    // No length and no chunks: the close ends the body, so a cut looks to the client like the real thing does.
-    stream.write_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
-    )?;
     let chunk = |choices: Value, usage: Value| {
         let mut value = json!({
             "id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": whole["model"], "choices": choices,
@@ -48,38 +33,27 @@ pub fn send(
             Value::Null,
         )
     };
-    stream
-        .write_all(delta(json!({ "role": "assistant", "content": "" }), &Value::Null).as_bytes())?;
-    let characters: Vec<char> = message.text.chars().collect();
-    for piece in characters.chunks(24) {
-        stream.write_all(
-            delta(
-                json!({ "content": piece.iter().collect::<String>() }),
-                &Value::Null,
-            )
-            .as_bytes(),
-        )?;
-    }
-    for call in whole["choices"][0]["message"]["tool_calls"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        stream.write_all(delta(json!({ "tool_calls": [call] }), &Value::Null).as_bytes())?;
-    }
-    match &message.ending {
-        Ending::Cut => return Ok(()),
-        Ending::Hang => return hold(reader),
-        Ending::Error(text) => {
-            return stream.write_all(format!("data: {}\n\n", error_body(text, 500)).as_bytes());
-        }
-        Ending::Whole => {}
-    }
-    stream.write_all(delta(json!({}), &whole["choices"][0]["finish_reason"]).as_bytes())?;
+    let said = stream::pieces(&message.text).into_iter();
+    let said = said.map(|piece| json!({ "content": piece }));
+    let calls = whole["choices"][0]["message"]["tool_calls"].as_array();
+    let calls = calls.into_iter().flatten();
+    let calls = calls.map(|call| json!({ "tool_calls": [call] }));
+    let content = std::iter::once(json!({ "role": "assistant", "content": "" }))
+        .chain(said)
+        .chain(calls)
+        .map(|part| delta(part, &Value::Null))
+        .collect();
+    let mut end = vec![delta(json!({}), &whole["choices"][0]["finish_reason"])];
     if message.usage.is_some() {
-        stream.write_all(chunk(json!([]), whole["usage"].clone()).as_bytes())?;
+        end.push(chunk(json!([]), whole["usage"].clone()));
     }
-    stream.write_all(b"data: [DONE]\n\n")
+    end.push("data: [DONE]\n\n".to_owned());
+    Answer {
+        content,
+        error: |text| format!("data: {}\n\n", error_body(text, 500)),
+        end,
+        whole,
+    }
 }
 
 fn whole(message: &Message, number: usize, body: &Value) -> Value {

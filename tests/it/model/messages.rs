@@ -1,11 +1,9 @@
 //! The same script in Anthropic's words: the messages API, as far as Claude Code needs it.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
-use super::{Ending, Message, Tokens, hold, send_json};
+use super::stream::{self, Answer};
+use super::{Message, Tokens};
 
 /// The body of an answer that refuses the call.
 pub fn error_body(message: &str, status: u16) -> Value {
@@ -19,39 +17,25 @@ pub fn error_body(message: &str, status: u16) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-/// Answers one call with `message`, as a stream where the call asks for one.
-pub fn send(
-    stream: &TcpStream,
-    reader: &mut impl Read,
-    message: &Message,
-    number: usize,
-    body: &Value,
-) -> std::io::Result<()> {
+fn event(kind: &str, mut event: Value) -> String {
+    event["type"] = kind.into();
+    format!("event: {kind}\ndata: {event}\n\n")
+}
+
+/// The answer to one call.
+pub fn answer(message: &Message, number: usize, body: &Value) -> Answer {
     let whole = whole(message, number, body);
-    if body["stream"] != true {
-        return send_json(stream, 200, &[], &whole);
-    }
-    let mut stream = stream;
-    stream.write_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
-    )?;
-    let mut send = |kind: &str, mut event: Value| {
-        event["type"] = kind.into();
-        stream.write_all(format!("event: {kind}\ndata: {event}\n\n").as_bytes())
-    };
     let mut start = whole.clone();
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
     start["usage"]["output_tokens"] = json!(1);
-    send("message_start", json!({ "message": start }))?;
-    let raw = message.tools.iter().map(|(_, args)| args);
-    let mut arguments = raw.cloned();
+    let mut content = vec![event("message_start", json!({ "message": start }))];
+    let mut arguments = message.tools.iter().map(|(_, args)| args);
     for (index, block) in whole["content"].as_array().unwrap().iter().enumerate() {
         let mut empty = block.clone();
         let deltas: Vec<Value> = if block["type"] == "text" {
             empty["text"] = json!("");
-            let characters: Vec<char> = message.text.chars().collect();
-            let pieces = characters.chunks(24).map(String::from_iter);
+            let pieces = stream::pieces(&message.text).into_iter();
             pieces
                 .map(|piece| json!({ "type": "text_delta", "text": piece }))
                 .collect()
@@ -59,30 +43,32 @@ pub fn send(
             empty["input"] = json!({});
             vec![json!({ "type": "input_json_delta", "partial_json": arguments.next() })]
         };
-        send(
+        content.push(event(
             "content_block_start",
             json!({ "index": index, "content_block": empty }),
-        )?;
-        for delta in deltas {
-            send(
+        ));
+        content.extend(deltas.into_iter().map(|delta| {
+            event(
                 "content_block_delta",
                 json!({ "index": index, "delta": delta }),
-            )?;
-        }
-        send("content_block_stop", json!({ "index": index }))?;
+            )
+        }));
+        content.push(event("content_block_stop", json!({ "index": index })));
     }
-    match &message.ending {
-        Ending::Cut => return Ok(()),
-        Ending::Hang => return hold(reader),
-        Ending::Error(text) => return send("error", error_body(text, 529)),
-        Ending::Whole => {}
+    let last = json!({ "stop_reason": whole["stop_reason"], "stop_sequence": null });
+    let end = vec![
+        event(
+            "message_delta",
+            json!({ "delta": last, "usage": whole["usage"] }),
+        ),
+        event("message_stop", json!({})),
+    ];
+    Answer {
+        content,
+        error: |text| event("error", error_body(text, 529)),
+        end,
+        whole,
     }
-    let end = json!({ "stop_reason": whole["stop_reason"], "stop_sequence": null });
-    send(
-        "message_delta",
-        json!({ "delta": end, "usage": whole["usage"] }),
-    )?;
-    send("message_stop", json!({}))
 }
 
 fn whole(message: &Message, number: usize, body: &Value) -> Value {

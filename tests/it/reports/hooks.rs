@@ -140,9 +140,9 @@ fn report_husky_1210() {
              git switch -q -c clean; echo c >src/c; git add -A; git commit -qm c; git switch -q -c conflict main; echo theirs >src/a; git commit -qam t
              git switch -q main; echo ours >src/a; git commit -qam o; rm ~/ran
              git merge -q -m m clean; test \"$(cat ~/ran)\" = pre-merge-commit; rm ~/ran
-             ! git merge -q conflict >/dev/null; test ! -e ~/ran; echo both >src/a; git add -A; git commit -qm solved; test \"$(cat ~/ran)\" = pre-commit",
+             (! git merge -q conflict >/dev/null); test ! -e ~/ran; echo both >src/a; git add -A; git commit -qm solved; test \"$(cat ~/ran)\" = pre-commit",
         );
-        bench.ok("git reset -q --hard HEAD~1; ! git merge -q conflict >/dev/null; echo both >src/a; echo n >>scripts/build.sh; git add -A");
+        bench.ok("git reset -q --hard HEAD~1; (! git merge -q conflict >/dev/null); echo both >src/a; echo n >>scripts/build.sh; git add -A");
         bench.run("git commit -qm x").expect(1);
     }
 }

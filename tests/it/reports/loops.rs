@@ -3,19 +3,7 @@
 use std::fs;
 
 use crate::cycle::{GREEN, cycle, launches, packet, records, runs, world, world_with};
-use crate::sandbox::Sandbox;
-
-/// The newest archive.
-fn archive(sandbox: &Sandbox) -> String {
-    let listed = sandbox
-        .arkaint(["discarded", "list", "--json"])
-        .expect(0)
-        .json();
-    listed["discarded"][0]["commit"]
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
+use crate::sandbox::is_long;
 
 /// Without anybody's name nothing is begun that could end in a rollback of an archive that is not there.
 #[test]
@@ -55,7 +43,7 @@ fn report_entireio_cli_1408() {
     sandbox.arkaint(["rollback"]).expect(0);
     assert!(!sandbox.exists("old"));
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
-    let kept = archive(&sandbox);
+    let kept = sandbox.archive();
     assert_eq!(
         sandbox.git(["show", &format!("{kept}:old/gone.txt")]),
         "back again"
@@ -146,11 +134,7 @@ fn report_jj_3616() {
     let sandbox = world(GREEN, "finish done");
     sandbox.write("stable.txt", "stable\n");
     sandbox.arkaint(["checkpoint"]).expect(0);
-    let mega = if std::env::var_os("ARKAINT_TEST_LONG").is_some() {
-        200
-    } else {
-        20
-    };
+    let mega = if is_long() { 200 } else { 20 };
     sandbox.sh(&format!(
         "head -c {mega}M /dev/zero >huge.bin; sha256sum huge.bin >../sum"
     ));

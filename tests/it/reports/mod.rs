@@ -119,8 +119,11 @@ const REPORTS: &[(&str, Option<&str>)] = &[
     ("homeboy_10521", None),
 ];
 
-/// Every Rust file of the program and of its tests, but for this one.
-fn sources() -> Vec<(PathBuf, String)> {
+/// A test function: its name, and its doc comment.
+type Test = (String, String);
+
+/// The tests of every Rust file of the program and of its tests, but for this one.
+fn sources() -> Vec<(PathBuf, Vec<Test>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut left = vec![root.join("src"), root.join("tests/it")];
     let mut found = Vec::new();
@@ -135,7 +138,7 @@ fn sources() -> Vec<(PathBuf, String)> {
                 && !path.ends_with("reports/mod.rs")
             {
                 let text = fs::read_to_string(&path).unwrap();
-                found.push((path.strip_prefix(root).unwrap().to_path_buf(), text));
+                found.push((path.strip_prefix(root).unwrap().to_path_buf(), tests(&text)));
             }
         }
     }
@@ -143,17 +146,64 @@ fn sources() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The test that holds a report: one that is named after it, or whose comment names it.
-fn holder(report: &str, sources: &[(PathBuf, String)]) -> Option<String> {
-    let name = regex::Regex::new(&format!(r"\breport_{report}(?:_[a-z]\w*)?\b")).unwrap();
-    let function = regex::Regex::new(r"fn (\w+)\(").unwrap();
-    sources.iter().find_map(|(path, text)| {
-        let at = name.find(text)?.start();
-        // From the beginning of the line, so that the name itself is found.
-        let from = text[..at].rfind('\n').map_or(0, |end| end + 1);
-        let test = function.captures(&text[from..])?;
-        Some(format!("{} {}", path.display(), &test[1]))
+/// Every `#[test]` function of a file.
+fn tests(text: &str) -> Vec<Test> {
+    let function = regex::Regex::new(r"^(?:pub(?:\([a-z]+\))? )?fn (\w+)\(").unwrap();
+    let (mut found, mut doc, mut is_test) = (Vec::new(), String::new(), false);
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if let Some(said) = line.strip_prefix("///") {
+            doc.push_str(said);
+            doc.push('\n');
+        } else if line.starts_with("#[") {
+            is_test |= line == "#[test]";
+            // One over many lines.
+            let open = |line: &str| line.matches('[').count() > line.matches(']').count();
+            if open(line) {
+                lines.by_ref().find(|line| line.ends_with(']'));
+            }
+        } else {
+            if let Some(name) = function.captures(line).filter(|_| is_test) {
+                found.push((name[1].to_owned(), std::mem::take(&mut doc)));
+            }
+            doc.clear();
+            is_test = false;
+        }
+    }
+    found
+}
+
+/// The test that holds a report: one that is named after it, or whose doc comment names it. No other comment counts.
+fn holder(report: &str, sources: &[(PathBuf, Vec<Test>)]) -> Option<String> {
+    let held = regex::Regex::new(&format!(r"\breport_{report}(?:_[a-z]\w*)?\b")).unwrap();
+    sources.iter().find_map(|(path, tests)| {
+        let mut tests = tests.iter();
+        let (name, _) = tests.find(|(name, doc)| held.is_match(name) || held.is_match(doc))?;
+        Some(format!("{} {name}", path.display()))
     })
+}
+
+#[test]
+fn only_a_test_holds_a_report() {
+    let text = "//! report_a_1\n\n/// report_a_2\nfn helper() {}\n\n/// Words.\n/// Also report_a_3.\n#[test]\n#[expect(\n    x\n)]\nfn some() {\n    // report_a_4\n}\n
+        mod tests {\n    #[test]\n    fn report_a_5_and_words() {}\n    // report_a_6\n    /// report_a_7\n    const X: u8 = 1;\n    #[test]\n    fn last() {}\n}\n";
+    let sources = [(PathBuf::from("x.rs"), tests(text))];
+    let held: Vec<_> = (1..=7)
+        .map(|n| holder(&format!("a_{n}"), &sources))
+        .collect();
+    let test = |name: &str| Some(format!("x.rs {name}"));
+    assert_eq!(
+        held,
+        [
+            None,
+            None,
+            test("some"),
+            None,
+            test("report_a_5_and_words"),
+            None,
+            None
+        ]
+    );
 }
 
 #[test]
