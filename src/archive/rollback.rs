@@ -3,7 +3,6 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -367,21 +366,15 @@ fn users_index(git: &Hardened<'_>, target: &Target) -> Result<PathBuf> {
 /// Puts `from` in the place of the user's index, under git's own lock.
 pub(crate) fn install_index(worktree: &git::Worktree, from: &Path) -> Result<()> {
     let index = worktree.git_dir().join("index");
-    let bytes = fs::read(from).context("reading the private index")?;
-    let dated = fs::metadata(from).and_then(|meta| meta.modified());
-    if fs::read(&index).is_ok_and(|now| now == bytes) {
+    if git::are_same(from, &index).unwrap_or(false) {
         return Ok(());
     }
     remove_own_index_lock(worktree)?;
     let fresh = fresh_index(worktree);
     let lock = worktree.git_dir().join("index.lock");
-    File::create(&fresh)
-        .and_then(|mut file| {
-            file.write_all(&bytes)?;
-            // As old as it was: see `state::copy_index`.
-            file.set_modified(dated?)?;
-            file.sync_all()
-        })
+    state::copy_index(from, &fresh)?;
+    File::open(&fresh)
+        .and_then(|file| file.sync_all())
         .context("writing the index")?;
     // The lock is a second name of a file of ours: whoever finds it after a crash can tell whose it is.
     let placed = git::lock_by_link(&fresh, &lock)

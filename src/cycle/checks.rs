@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::archive::rollback;
 use crate::config::{CommandLine, TestCommand};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
-use crate::git::{Content, Oid};
+use crate::git::{Content, Oid, has_checksum};
 use crate::journal;
 use crate::judge::check::{self, Check, CheckKind, CheckRun};
 use crate::judge::{Signature, signature};
@@ -329,5 +329,15 @@ pub(crate) fn run_committed(pass: &Pass, made: Oid, ui: &Ui) -> Result<Verdict> 
 
 /// Puts a staged index in the place of the user's.
 pub(crate) fn install(pass: &Pass) -> Result<()> {
-    rollback::install_index(&pass.worktree, &index(pass))
+    let (worktree, index) = (&pass.worktree, index(pass));
+    if has_checksum(&worktree.git_dir().join("index"))? && !has_checksum(&index)? {
+        // `git commit` had nothing to note in it. Other clients than git want a checksum.
+        worktree
+            .git()
+            .call(["update-index", "--force-write-index"])
+            .env("GIT_INDEX_FILE", &index)
+            .run()
+            .context("writing the index")?;
+    }
+    rollback::install_index(worktree, &index)
 }

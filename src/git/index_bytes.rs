@@ -1,6 +1,8 @@
 //! An index stepped over without decoding it: of a large one that takes a tenth of the time. What it does not understand it leaves to the
 //! caller, who asks gix or git. It changes nothing.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -24,6 +26,36 @@ impl Worktree {
         let steps = Steps::new(&bytes, self.repo()?.object_hash().len_in_bytes());
         Ok(steps.is_some_and(|mut steps| is_plain(&mut steps).unwrap_or(false)))
     }
+}
+
+/// Does the file end in a checksum? Not where it was written with `index.skipHash` (git-config(1)). One that is not there counts as having one.
+pub(crate) fn has_checksum(index: &Path) -> Result<bool> {
+    if !index.exists() {
+        return Ok(true);
+    }
+    // Of the longer hashes too, zeros at the very end are no accident.
+    Ok(ending(index)? != [0; ENDING])
+}
+
+/// Do both files hold the same bytes? As a rule the ends, which are checksums, tell them apart.
+pub(crate) fn are_same(one: &Path, other: &Path) -> Result<bool> {
+    let length = |path: &Path| path.metadata().map(|meta| meta.len()).ok();
+    Ok(length(one) == length(other)
+        && ending(one)? == ending(other)?
+        && std::fs::read(one)? == std::fs::read(other)?)
+}
+
+const ENDING: usize = 20;
+
+fn ending(index: &Path) -> Result<[u8; ENDING]> {
+    let shown = || format!("reading {}", index.display());
+    let mut file = File::open(index).with_context(shown)?;
+    let length = file.metadata().with_context(shown)?.len();
+    let mut end = [0; ENDING];
+    file.seek(SeekFrom::Start(length.saturating_sub(ENDING as u64)))
+        .and_then(|_| file.read_exact(&mut end))
+        .with_context(shown)?;
+    Ok(end)
 }
 
 /// One entry: the first and third word that matter here.

@@ -40,6 +40,7 @@ use anyhow::{Context, Result};
 
 pub(crate) use call::{Call, Trusted};
 pub(crate) use content::{Content, is_ours};
+pub(crate) use index_bytes::{are_same, has_checksum};
 pub(crate) use index_lock::lock_by_link;
 pub(crate) use refs::{
     Contended, commit_as_arkaint, commit_as_user, make_durable, move_ref, remove_ref,

@@ -406,6 +406,32 @@ fn git_reads_every_trailer_whatever_the_texts_are() {
     }
 }
 
+/// Other clients than git refuse an index without one.
+#[test]
+fn the_index_has_a_checksum_also_where_the_commit_noted_nothing_in_it() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.agent("cat >/dev/null");
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "no checkpoint"]);
+    let end = || {
+        let index = fs::read(sandbox.repo.join(".git/index")).unwrap();
+        index[index.len() - 20..].to_vec()
+    };
+    // `add` takes a cache out of it, and for that alone nothing else writes it again.
+    sandbox.sh(
+        "touch -d '1 hour ago' README.md arkaint.toml; git add -A; git commit -q --allow-empty -m refreshed
+         git config core.untrackedCache true; git status >/dev/null; git config core.untrackedCache false",
+    );
+    let before = end();
+    let ran = sandbox.arkaint(["cycle", "nothing"]);
+    assert!(ran.stderr.contains("opening checkpoint"), "{}", ran.stderr);
+    assert_ne!(end(), before, "it was written anew");
+    assert_ne!(end(), [0; 20]);
+    sandbox.write("a.txt", "a\n");
+    sandbox.arkaint(["checkpoint"]).expect(0);
+    assert_ne!(end(), [0; 20]);
+    sandbox.git(["fsck", "--strict"]);
+}
+
 #[test]
 fn anyone_can_recompute_the_chain_with_git_and_sha256sum() {
     let sandbox = Sandbox::ready("\"true\"");
