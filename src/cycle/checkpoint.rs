@@ -244,9 +244,6 @@ fn commit(pass: &Pass, order: &Order, tree: Oid, status: Status, ui: &Ui) -> Res
             Ok(Made::New(made))
         }
         Err(error) => {
-            // A git that was killed (no memory, a deadline) takes none of its locks with it. One that another git holds is no reason to leave
-            // what was not tested on the branch, nor to hide why.
-            let _ = recovery::remove_commit_locks(pass, &pass.branch_ref());
             undo(pass, before)?;
             journal::clear(&pass.worktree)?;
             let _ = std::fs::remove_file(checks::index(pass));
@@ -295,6 +292,11 @@ fn run_commit(
         said.push(chunk.bytes());
         process::Verdict::Go
     })?;
+    if !matches!(end.how, How::Exited(_)) {
+        // A git that was killed (no memory, a deadline) takes none of its locks with it. One that another git holds is no reason to leave
+        // what was not tested on the branch, nor to hide why.
+        let _ = recovery::remove_commit_locks(pass, &pass.branch_ref());
+    }
     let said = said.text();
     let words = text::tail_on_line(said.trim(), 2000)
         .lines()
@@ -319,6 +321,10 @@ fn run_commit(
             )
             .into());
         }
+        _ if words.contains(".lock': File exists") => (
+            format!("git commit refused: {words}; nothing was committed"),
+            "git arkaint doctor (it names locks that nobody holds)",
+        ),
         _ => (
             format!("git commit refused: {words}; nothing was committed"),
             "mend what the hook or signer says, then try again",

@@ -330,7 +330,7 @@ pub(crate) fn run_committed(pass: &Pass, made: Oid, ui: &Ui) -> Result<Verdict> 
 /// Puts a staged index in the place of the user's.
 pub(crate) fn install(pass: &Pass) -> Result<()> {
     let (worktree, index) = (&pass.worktree, index(pass));
-    if has_checksum(&worktree.git_dir().join("index"))? && !has_checksum(&index)? {
+    if has_checksum(&worktree.git_dir().join("index")) && !has_checksum(&index) {
         // `git commit` had nothing to note in it. Other clients than git want a checksum.
         worktree
             .git()

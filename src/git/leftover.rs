@@ -56,6 +56,13 @@ fn name_of(process: &Path) -> Option<String> {
     fs::read_to_string(process.join("comm")).ok()
 }
 
+/// Is this a lock file that nobody holds: no process has it open, and no git is at work, which may hold it by its name alone?
+pub(crate) fn is_dead(worktree: &Worktree, lock: &Path) -> bool {
+    lock.symlink_metadata().is_ok_and(|meta| meta.is_file())
+        && is_closed(lock)
+        && !git_is_at_work(worktree)
+}
+
 /// Removes the lock if it is older than ten minutes, no process has it open, and no git is at work, which may hold it by its name alone.
 /// Returns whether it did.
 pub(crate) fn remove_old(worktree: &Worktree, lock: &Path) -> Result<bool> {
@@ -64,11 +71,7 @@ pub(crate) fn remove_old(worktree: &Worktree, lock: &Path) -> Result<bool> {
     };
     // A time that lies ahead tells no age.
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
-    if !meta.is_file()
-        || age.is_none_or(|age| age < OLD)
-        || !is_closed(lock)
-        || git_is_at_work(worktree)
-    {
+    if age.is_none_or(|age| age < OLD) || !is_dead(worktree, lock) {
         return Ok(false);
     }
     super::state::remove(lock).context("removing an old lock")?;

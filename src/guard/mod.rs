@@ -3,6 +3,7 @@
 
 mod config_keys;
 mod files;
+mod locks;
 mod place;
 mod refs;
 mod stash;
@@ -38,6 +39,8 @@ pub(crate) struct Noted {
     /// Not on disk: it is where that is.
     #[serde(skip)]
     place: Option<place::Place>,
+    #[serde(default)]
+    locks: locks::Locks,
 }
 
 /// One broken rule, as a person reads it.
@@ -82,6 +85,7 @@ impl Noted {
             refs: Refs::read(worktree)?,
             files: files::Files::read(worktree)?,
             stash: stash::Stash::read(worktree),
+            locks: locks::Locks::read(worktree),
             place: Some(place::Place::hold(worktree.common_dir())?),
         })
     }
@@ -131,6 +135,8 @@ impl Noted {
         if let Some(place) = &self.place {
             place.put_back(kept, found)?;
         }
+        // They would be in the way of what is put back.
+        self.locks.check(git.worktree(), found)?;
         // Files first: HEAD and the configuration decide what everything after them means.
         self.files.check(git, kept, found)?;
         self.refs.check(git, &self.branch, self.tip, kept, found)?;

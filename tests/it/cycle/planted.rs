@@ -106,3 +106,32 @@ fn what_a_made_up_note_names_elsewhere_is_left_alone() {
     assert!(!home.join("fresh").exists());
     assert!(hooks.symlink_metadata().unwrap().is_dir());
 }
+
+/// What a person's own git may hold is not the run's.
+#[test]
+fn a_lock_that_somebody_holds_is_named_and_stays() {
+    let sandbox = world(
+        GREEN,
+        "touch $HOME/ready; while [ ! -e .git/index.lock ]; do sleep 0.05; done; echo work > work.txt; finish done",
+    );
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-arkaint"));
+    command.args(["cycle", "the task"]);
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !sandbox.home().join("ready").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let lock = sandbox.repo.join(".git/index.lock");
+    let held = std::fs::File::create(&lock).unwrap();
+    let ran: crate::sandbox::Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("index.lock is held"), "{}", ran.stderr);
+    assert!(lock.exists());
+    assert_eq!(sandbox.read("work.txt"), "work\n");
+    drop(held);
+    std::fs::remove_file(lock).unwrap();
+    sandbox.arkaint(["checkpoint"]).expect(0);
+}
