@@ -259,7 +259,10 @@ fn inside_folders_of(git: &Hardened<'_>, tree: Oid) -> Result<Vec<Vec<u8>>> {
             }
             let folder = [&place[..], entry.filename().as_ref(), b"/"].concat();
             let inside = [&folder, &b".git"[..]].concat();
-            let on_disk = git.worktree().root().join(OsStr::from_bytes(&inside));
+            // What lies behind a link is not in the worktree.
+            let Some(on_disk) = git.worktree().place_of(&inside) else {
+                continue;
+            };
             if on_disk.symlink_metadata().is_ok() {
                 found.push(inside);
             }
@@ -440,7 +443,8 @@ fn remove_if_empty(folder: &Path) {
 /// Moves a repository, or the git directory of one, to the kept folder of the common git directory.
 fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
     let name = String::from_utf8_lossy(nested).into_owned();
-    let from = git.worktree().root().join(OsStr::from_bytes(nested));
+    let from = git.worktree().place_of(nested);
+    let from = from.with_context(|| format!("{name} lies behind a link"))?;
     let kept = kept_folder(git.worktree(), run)?;
     let flat = name.replace('/', "%");
     let to = state::free_name(&kept, &flat);

@@ -92,9 +92,6 @@ fn open_folders(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<Vec<(PathBuf, 
         let mut folder = git.worktree().root().to_owned();
         for part in &parts[..parts.len() - 1] {
             folder.push(OsStr::from_bytes(part));
-            if !seen.insert(folder.clone()) {
-                continue;
-            }
             // A link is not followed, and what is no folder is git's to replace.
             let Ok(meta) = folder.symlink_metadata() else {
                 break;
@@ -103,7 +100,7 @@ fn open_folders(git: &Hardened<'_>, from: Oid, to: Oid) -> Result<Vec<(PathBuf, 
             if !meta.is_dir() {
                 break;
             }
-            if mode & 0o700 != 0o700 {
+            if seen.insert(folder.clone()) && mode & 0o700 != 0o700 {
                 // Where that is refused, git says what it could not do.
                 let _ = fs::set_permissions(&folder, Permissions::from_mode(mode | 0o700));
                 opened.push((folder.clone(), mode));

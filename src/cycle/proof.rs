@@ -281,21 +281,12 @@ pub(crate) fn set_aside(worktree: &Worktree, config: &Config, id: &str) -> Resul
         Path::new(plan::PATH),
         config.evidence.dod_file.as_path(),
     ] {
-        let from = worktree.root().join(path);
-        // Through no link of a worker's: what a link leads to is not ours to move.
-        let mut folders = path
-            .ancestors()
-            .skip(1)
-            .filter(|p| !p.as_os_str().is_empty());
-        let linked = folders.any(|folder| {
-            let folder = worktree.root().join(folder);
-            folder
-                .symlink_metadata()
-                .is_ok_and(|meta| meta.is_symlink())
-        });
-        if linked || !from.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        // What a link leads to is not ours to move.
+        let from = worktree.place_of(path.as_os_str().as_encoded_bytes());
+        let Some(from) = from.filter(|p| p.symlink_metadata().is_ok_and(|meta| meta.is_file()))
+        else {
             continue;
-        }
+        };
         let name = path.file_name().context("an evidence file has a name")?;
         fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
         let to = state::free_name(&kept, &name.to_string_lossy());

@@ -324,8 +324,7 @@ impl Linked {
         })?;
         let hidden = hidden.map_or_else(|| Hidden::ask(git), Ok)?;
         hidden.show(worktree, sparse, git)?;
-        let on_disk = |path: &[u8]| worktree.root().join(OsStr::from_bytes(path));
-        all.retain(|link| on_disk(&link.path).join(".git").symlink_metadata().is_ok());
+        all.retain(|link| is_repository(worktree, &link.path));
         let linked = Self { all };
         if !linked.all.is_empty() {
             let names = linked
@@ -415,14 +414,17 @@ fn turned_into_repositories(worktree: &Worktree, index: &Path) -> Result<Vec<Vec
         return Ok(Vec::new());
     }
     let index = worktree.read_index(index)?;
-    let is_repository = |path: &[u8]| {
-        let place = worktree.root().join(OsStr::from_bytes(path));
-        place.symlink_metadata().is_ok_and(|meta| meta.is_dir())
-            && place.join(".git").symlink_metadata().is_ok()
-    };
     let files = index.entries().iter().filter(|e| !e.mode.is_submodule());
     let paths = files.map(|entry| entry.path(&index).to_vec());
-    Ok(paths.filter(|path| is_repository(path)).collect())
+    Ok(paths.filter(|path| is_repository(worktree, path)).collect())
+}
+
+/// Is a repository of its own here, in the worktree itself and not behind a link?
+fn is_repository(worktree: &Worktree, path: &[u8]) -> bool {
+    worktree.place_of(path).is_some_and(|place| {
+        place.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+            && place.join(".git").symlink_metadata().is_ok()
+    })
 }
 
 /// Paths that `.gitmodules` names.

@@ -32,8 +32,8 @@ mod unclean;
 mod worktrees;
 
 use std::cell::OnceCell;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -339,6 +339,21 @@ impl Worktree {
             .into_iter()
             .flatten();
         Ok(named || remotes.any(|remote| remote.value("promisor").is_some()))
+    }
+
+    /// Where `path` (from the root, bytes as git has them) lies on disk; `None` where a folder above it is a link, which leads to what is
+    /// somebody else's, or no folder at all.
+    pub(crate) fn place_of(&self, path: &[u8]) -> Option<PathBuf> {
+        let mut place = self.root.clone();
+        let mut parts = path.split(|b| *b == b'/').peekable();
+        while let Some(part) = parts.next() {
+            place.push(OsStr::from_bytes(part));
+            let is_folder = || place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+            if parts.peek().is_some() && !is_folder() {
+                return None;
+            }
+        }
+        Some(place)
     }
 
     /// The tree of `commit`.

@@ -1,6 +1,7 @@
 //! Rollback that loses nothing: the exact stable state afterwards, and every byte of before in an archive that can be brought back.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::sandbox::Sandbox;
 
@@ -341,4 +342,36 @@ fn a_linked_worktree_rolls_back_alone() {
         .expect(0);
     assert!(!linked.join("junk.txt").exists());
     assert_eq!(sandbox.read("main-work.txt"), "mine\n");
+}
+
+/// A folder of the stable state is a link now, to a repository of somebody else's: nothing there is moved, opened or written.
+#[test]
+fn what_lies_behind_a_link_is_not_in_the_worktree() {
+    let sandbox = Sandbox::ready("\"true\"");
+    for path in ["dir/sub/a", "dir/nested/b", "dir/z"] {
+        sandbox.write(path, "stable\n");
+    }
+    sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+    // Theirs has folders of the same names, one of them a repository, and one that may not be written.
+    let other = sandbox.home().join("other");
+    sandbox.sh(
+        "git init -q ~/other; mkdir ~/other/sub ~/other/nested; git init -q ~/other/nested; git -C ~/other/nested commit -q --allow-empty -m theirs
+         echo theirs >~/other/sub/a; echo theirs >~/other/z; chmod 500 ~/other/sub",
+    );
+    let theirs = crate::files::below(&other, |_| false);
+    for as_a_link in [false, true] {
+        if as_a_link {
+            // The work committed one in there before.
+            sandbox.sh("rm -r dir/nested; git init -q dir/nested; git -C dir/nested commit -q --allow-empty -m x; git -c advice.addEmbeddedRepo=false add -A; git commit -qm link");
+        }
+        sandbox.sh("rm -rf dir; ln -s ~/other dir; echo work >work");
+        let ran = sandbox.arkaint(["rollback"]).expect(0);
+        assert!(!ran.stderr.contains("was moved to"), "{}", ran.stderr);
+        assert_eq!(crate::files::below(&other, |_| false), theirs);
+        let mode = other.join("sub").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o500);
+        assert_eq!(sandbox.read("dir/nested/b"), "stable\n");
+        assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    }
+    sandbox.sh("chmod 700 ~/other/sub");
 }
