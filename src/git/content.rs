@@ -108,11 +108,10 @@ pub(crate) fn stage(
     let mut pathspecs = not_ours(worktree)?;
     pathspecs.extend(linked.pathspecs());
     let add = |pathspecs: &[OsString]| {
+        let plain = &["-c", "advice.addEmbeddedRepo=false", "add", "-A"][..];
         // The checksum of a large index takes a quarter of all that `add` does, and `git commit` writes the index again.
-        let skip = (trees == Trees::Here).then_some(["-c", "index.skipHash=true"]);
-        git(&["-c", "advice.addEmbeddedRepo=false"])
-            .args(skip.into_iter().flatten())
-            .args(["add", "-A"])
+        let quick = &[&["-c", "index.skipHash=true"], plain].concat()[..];
+        git(if trees == Trees::Here { quick } else { plain })
             .args(sparse.then_some("--sparse"))
             .args(if pathspecs.is_empty() {
                 &[][..]
