@@ -306,24 +306,13 @@ fn empty_delta(delivery: &Delivery<'_>) -> Result<Gate> {
 fn protected(delivery: &Delivery<'_>) -> Result<Gate> {
     let name = "protected paths";
     let protected = guard::protected(delivery.worktree, &delivery.config.infra)?;
-    // By git, with every entry: links to other commits too.
-    let raw = delivery
-        .worktree
-        .git()
-        .call([
-            "diff-tree",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--ignore-submodules=none",
-        ])
-        .args([delivery.base.fork.to_string(), delivery.head.to_string()])
-        .bytes()?;
-    let mut touched: Vec<String> = raw
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty() && protected.touches(path))
-        .map(|path| String::from_utf8_lossy(path).into_owned())
+    let worktree = delivery.worktree;
+    let (fork, head) = (delivery.base.fork, delivery.head);
+    let mut touched: Vec<String> = worktree
+        .changed_entries(worktree.tree_of(fork)?, worktree.tree_of(head)?)?
+        .into_iter()
+        .filter(|path| protected.touches(path))
+        .map(|path| String::from_utf8_lossy(&path).into_owned())
         .collect();
     // The change by which a project takes Arkaint on has nothing to protect yet.
     let first = delivery.unconfigured && touched == [CONFIG_FILE];

@@ -65,15 +65,9 @@ fn file(sandbox: &Sandbox) -> Value {
 
 /// The records of the recorder, oldest first.
 fn seals(sandbox: &Sandbox) -> Vec<Value> {
-    let log = sandbox.arkaint(["log", "--json", "--kind", "evidence"]);
-    let log = log.expect(0).json();
-    log["records"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .rev()
-        .cloned()
-        .collect()
+    sandbox
+        .arkaint(["log", "--json", "--kind", "evidence"])
+        .records()
 }
 
 /// What git itself makes of the worktree, our folders left out.
