@@ -444,7 +444,7 @@ fn remove_if_empty(folder: &Path) {
 fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
     let name = String::from_utf8_lossy(nested).into_owned();
     let from = git.worktree().place_of(nested);
-    let from = from.with_context(|| format!("{name} lies behind a link"))?;
+    let from = from.with_context(|| format!("{name} is gone, or behind a link"))?;
     let kept = kept_folder(git.worktree(), run)?;
     let flat = name.replace('/', "%");
     let to = state::free_name(&kept, &flat);

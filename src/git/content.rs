@@ -107,11 +107,17 @@ pub(crate) fn stage(
     // Our folders are not looked into: others write there meanwhile, and a file that goes away while it is read would fail all of it.
     let mut pathspecs = not_ours(worktree)?;
     pathspecs.extend(linked.pathspecs());
+    // The checksum of a large index takes a quarter of all that `add` does, and `git commit` writes the index again. The halves of a split
+    // one are told by it.
+    let splits = || {
+        let config = worktree.repo()?.config_snapshot();
+        anyhow::Ok(config.boolean("core.splitIndex").unwrap_or(false))
+    };
+    let no_checksum = trees == Trees::Here && linked.plain && !splits()?;
     let add = |pathspecs: &[OsString]| {
         let plain = &["-c", "advice.addEmbeddedRepo=false", "add", "-A"][..];
-        // The checksum of a large index takes a quarter of all that `add` does, and `git commit` writes the index again.
         let quick = &[&["-c", "index.skipHash=true"], plain].concat()[..];
-        git(if trees == Trees::Here { quick } else { plain })
+        git(if no_checksum { quick } else { plain })
             .args(sparse.then_some("--sparse"))
             .args(if pathspecs.is_empty() {
                 &[][..]
@@ -141,8 +147,10 @@ pub(crate) fn stage(
         // Those that `add` has just made links of. What was one before is taken out.
         let declared = declared(git)?;
         let (fresh, _) = look(worktree, index)?;
+        // One whose repository is gone is none, and goes with the next `add`.
         let fresh = fresh.into_iter().map(|link| link.path);
-        nested.extend(fresh.filter(|path| !declared.contains(path)));
+        let is_new = |path: &Vec<u8>| !declared.contains(path) && is_repository(worktree, path);
+        nested.extend(fresh.filter(is_new));
         nested.retain(|path| !is_ours(path));
         let names: Vec<u8> = nested
             .iter()
@@ -153,6 +161,13 @@ pub(crate) fn stage(
             .run()?;
         pathspecs.extend(nested.iter().flat_map(|path| exclude_pathspecs(path)));
         out = add(&pathspecs)?;
+    }
+    if let Some(line) = out
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("error: open(") && line.ends_with(": Permission denied"))
+    {
+        return Err(unreadable(line).into());
     }
     if out.code != Some(0) {
         bail!("{}", out.reason());
@@ -298,6 +313,8 @@ struct Link {
 /// taken out before, and put back with the commit that is checked out in them.
 struct Linked {
     all: Vec<Link>,
+    /// The index holds files alone, and all of it: it is not split.
+    plain: bool,
 }
 
 impl Linked {
@@ -313,6 +330,10 @@ impl Linked {
         sparse: bool,
         git: &dyn Fn(&[&str]) -> Call,
     ) -> Result<Self> {
+        if worktree.is_plain(index)? {
+            let all = Vec::new();
+            return Ok(Self { all, plain: true });
+        }
         let (mut all, hidden) = look(worktree, index).or_else(|_| {
             // Somebody wrote garbage into the index that this one was copied from: from HEAD then.
             super::state::remove(index)?;
@@ -324,7 +345,7 @@ impl Linked {
         let hidden = hidden.map_or_else(|| Hidden::ask(git), Ok)?;
         hidden.show(worktree, sparse, git)?;
         all.retain(|link| is_repository(worktree, &link.path));
-        let linked = Self { all };
+        let linked = Self { all, plain: false };
         if !linked.all.is_empty() {
             let names = linked
                 .all
@@ -386,7 +407,7 @@ fn checked_out(folder: &Path) -> Option<Oid> {
 
 /// The links in an index, and what its entries hide; `None` for that in a sparse index, which has folders for entries.
 fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, Option<Hidden>)> {
-    if !index.exists() || worktree.is_plain(index)? {
+    if !index.exists() {
         return Ok((Vec::new(), Some(Hidden::default())));
     }
     let index = worktree.read_index(index)?;

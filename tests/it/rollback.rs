@@ -375,3 +375,18 @@ fn what_lies_behind_a_link_is_not_in_the_worktree() {
     }
     sandbox.sh("chmod 700 ~/other/sub");
 }
+
+/// A link that was staged and whose repository is gone, beside a repository that `git add` refuses.
+#[test]
+fn a_repository_that_is_gone_is_not_looked_for() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.write("dir/a", "stable\n");
+    sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+    sandbox.sh(
+        "rm dir/a; git init -q dir/a; git -C dir/a commit -q --allow-empty -m x; git -c advice.addEmbeddedRepo=false add -f dir; rm -r dir
+         git init -q unborn; echo x >unborn/x",
+    );
+    sandbox.arkaint(["rollback"]).expect(0);
+    assert_eq!(sandbox.read("dir/a"), "stable\n");
+    assert_eq!(sandbox.read("unborn/x"), "x\n");
+}
