@@ -50,10 +50,14 @@ pub(crate) fn is_closed(lock: &Path) -> bool {
     })
 }
 
+/// The name of a process that runs (proc(5), `stat`); none of one that has ended and that its parent has not asked for yet: such a one holds
+/// nothing, but only root may see that.
 fn name_of(process: &Path) -> Option<String> {
     let pid = process.file_name()?.to_str()?;
     pid.parse::<u32>().ok()?;
-    fs::read_to_string(process.join("comm")).ok()
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+    (!rest.trim_start().starts_with(['Z', 'X'])).then(|| name.to_owned())
 }
 
 /// Is this a lock file that nobody holds: no process has it open, and no git is at work, which may hold it by its name alone?
