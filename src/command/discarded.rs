@@ -35,8 +35,9 @@ pub(super) fn run(global: &Global, args: &Discarded, ui: &Ui) -> Result<Exit> {
             ui.say(
                 Tone::Good,
                 format!(
-                    "branch {branch} holds archive {}: git switch {branch}",
-                    archive.id
+                    "branch {branch} holds archive {}: git switch {}",
+                    archive.id,
+                    shell_words::quote(branch)
                 ),
             );
             Ok(Exit::Done)

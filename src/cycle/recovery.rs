@@ -114,7 +114,10 @@ fn is_there(pass: &Pass, branch: &str, what: &str, ui: &Ui) -> Result<bool> {
     Err(Refusal::with_exit(
         Exit::Person,
         format!("{what} on {short} was cut off here, and another branch is checked out now"),
-        format!("git switch {short}, then try again: it is finished first"),
+        format!(
+            "git switch {}, then try again: it is finished first",
+            shell_words::quote(short)
+        ),
     )
     .into())
 }

@@ -150,7 +150,7 @@ pub(crate) fn judge(
             why: format!("not assessed: {why}; nothing of it is held against the worker"),
             hint: Some(format!(
                 "look at it, then merge it by hand: git merge {}",
-                delivery.branch.as_deref().unwrap_or("COMMIT")
+                shell_words::quote(delivery.branch.as_deref().unwrap_or("COMMIT"))
             )),
         }),
         (None, None) => {
@@ -360,7 +360,10 @@ fn conflict(delivery: &Delivery<'_>) -> Result<Gate> {
                 .map(|path| String::from_utf8_lossy(path).into_owned())
                 .collect();
             Ok(Gate {
-                hint: Some(format!("git merge {base} in its worktree, then test again")),
+                hint: Some(format!(
+                    "git merge {} in its worktree, then test again",
+                    shell_words::quote(&base)
+                )),
                 ..gate(
                     name,
                     Answer::Closed,

@@ -413,7 +413,10 @@ pub(crate) fn branch_is_free(worktree: &Worktree, name: &str) -> Result<()> {
     {
         return Err(Refusal::new(
             format!("branch {name} exists already"),
-            format!("git switch {name}, or choose another name"),
+            format!(
+                "git switch {}, or choose another name",
+                shell_words::quote(name)
+            ),
         )
         .into());
     }

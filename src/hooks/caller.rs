@@ -58,7 +58,7 @@ impl Caller {
         );
         Ok(Some(No::new(
             format!("commit refused: this run works on {branch}, and HEAD is on {place}"),
-            [format!("git switch {branch}")],
+            [format!("git switch {}", shell_words::quote(branch))],
         )))
     }
 }

@@ -411,3 +411,18 @@ fn branch_option_makes_the_branch_only_after_every_other_check() {
     assert_eq!(sandbox.git(["branch", "--show-current"]), "arkaint/other");
     assert_eq!(sandbox.git(["show", "HEAD:new.txt"]), "dirty\nmore");
 }
+
+/// A name that git takes and a shell would not.
+#[test]
+fn a_branch_in_a_command_is_quoted() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.git(["branch", "arkaint/a;b"]);
+    let ran = sandbox
+        .arkaint(["cycle", "--branch", "arkaint/a;b", "x"])
+        .expect(2);
+    assert!(
+        ran.stderr.contains("hint: git switch 'arkaint/a;b', or"),
+        "{}",
+        ran.stderr
+    );
+}
