@@ -143,7 +143,7 @@ fn gitleaks_is_off_or_required_as_the_configuration_says_and_a_broken_one_is_nam
     checkpoint(&sandbox).expect(0);
 
     if is_installed() {
-        return not_run("gitleaks is required and missing", "machine without it");
+        return not_run("gitleaks is required and missing", "PATH without gitleaks");
     }
     let sandbox = world("gitleaks = \"required\"");
     fs::remove_dir_all(sandbox.home().join("tools")).unwrap();
