@@ -1,13 +1,12 @@
 //! The content tree: what a worktree holds, as git would commit all of it, staged into an index of the caller's choice.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gix::index::entry::Flags;
 
 use super::call::Call;
+use super::links::{self, Linked};
 use super::{Oid, Worktree, exclude_pathspecs, folders_in};
 use crate::exit::{Exit, Refusal};
 use crate::text;
@@ -142,15 +141,7 @@ pub(crate) fn stage(
     }
     if out.code != Some(0) || out.stderr.contains("embedded git repository") {
         nested = folders_in(&git(&["ls-files", "-o", "--exclude-standard", "-z"]).bytes()?);
-        // Those that stand where a tracked file was: git lists them nowhere.
-        nested.extend(turned_into_repositories(worktree, index)?);
-        // Those that `add` has just made links of. What was one before is taken out.
-        let declared = declared(git)?;
-        let (fresh, _) = look(worktree, index)?;
-        // One whose repository is gone is none, and goes with the next `add`.
-        let fresh = fresh.into_iter().map(|link| link.path);
-        let is_new = |path: &Vec<u8>| !declared.contains(path) && is_repository(worktree, path);
-        nested.extend(fresh.filter(is_new));
+        nested.extend(links::undeclared(worktree, index, git)?);
         nested.retain(|path| !is_ours(path));
         let names: Vec<u8> = nested
             .iter()
@@ -234,57 +225,6 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
     Ok(clean)
 }
 
-/// Paths of an index whose changes a bit of theirs hides.
-#[derive(Default)]
-struct Hidden {
-    /// "assume unchanged"
-    assumed: Vec<Vec<u8>>,
-    /// "skip worktree"
-    skipped: Vec<Vec<u8>>,
-}
-
-impl Hidden {
-    /// As git sees them, which alone knows what lies in the folders of a sparse index.
-    fn ask(git: &dyn Fn(&[&str]) -> Call) -> Result<Self> {
-        let tags = git(&["ls-files", "-v", "-z"]).bytes()?;
-        let mut hidden = Self::default();
-        for entry in tags.split(|b| *b == 0).filter(|entry| entry.len() > 2) {
-            let (tag, path) = (entry[0], &entry[2..]);
-            if tag.is_ascii_lowercase() {
-                hidden.assumed.push(path.to_vec());
-            }
-            if matches!(tag, b'S' | b's') {
-                hidden.skipped.push(path.to_vec());
-            }
-        }
-        Ok(hidden)
-    }
-
-    /// Takes the bits away. In a sparse checkout "skip worktree" goes only from entries whose file is there all the same, as somebody has
-    /// written it: git does so only where its own configuration says that the checkout is sparse, and private directories have none.
-    fn show(
-        mut self,
-        worktree: &Worktree,
-        sparse: bool,
-        git: &dyn Fn(&[&str]) -> Call,
-    ) -> Result<()> {
-        if sparse {
-            self.skipped.retain(|path| {
-                let path = worktree.root().join(OsStr::from_bytes(path));
-                path.symlink_metadata().is_ok()
-            });
-        }
-        let take = |bit: &str, paths: &[Vec<u8>]| match paths {
-            [] => Ok(()),
-            paths => git(&["update-index", bit, "-z", "--stdin"])
-                .stdin(paths.join(&0))
-                .run(),
-        };
-        take("--no-assume-unchanged", &self.assumed)?;
-        take("--no-skip-worktree", &self.skipped)
-    }
-}
-
 /// `warning: could not open directory 'a/b/': Permission denied`, the reason first: a path may be longer than anybody reads.
 fn unreadable(line: &str) -> Refusal {
     let line = line
@@ -301,171 +241,6 @@ fn unreadable(line: &str) -> Refusal {
         format!("{}: {}", reason.to_lowercase(), text::ellipsis(what, 300)),
         "make it readable (chmod -R u+rwX), or move it out of the worktree; then try again",
     )
-}
-
-/// An entry that names a commit of a repository inside the worktree.
-struct Link {
-    path: Vec<u8>,
-    commit: Oid,
-}
-
-/// Links of an index whose repository is there. `git add` runs git inside each, which does what the configuration there says: so they are
-/// taken out before, and put back with the commit that is checked out in them.
-struct Linked {
-    all: Vec<Link>,
-    /// The index holds files alone, and all of it: it is not split.
-    plain: bool,
-}
-
-impl Linked {
-    /// What keeps `add` out of them.
-    fn pathspecs(&self) -> impl Iterator<Item = OsString> {
-        let links = self.all.iter();
-        links.flat_map(|link| exclude_pathspecs(&link.path))
-    }
-
-    fn take_out(
-        worktree: &Worktree,
-        index: &Path,
-        sparse: bool,
-        git: &dyn Fn(&[&str]) -> Call,
-    ) -> Result<Self> {
-        if worktree.is_plain(index)? {
-            let all = Vec::new();
-            return Ok(Self { all, plain: true });
-        }
-        let (mut all, hidden) = look(worktree, index).or_else(|_| {
-            // Somebody wrote garbage into the index that this one was copied from: from HEAD then.
-            super::state::remove(index)?;
-            if let Some(head) = worktree.head()? {
-                git(&["read-tree", &head.to_string()]).run()?;
-            }
-            look(worktree, index)
-        })?;
-        let hidden = hidden.map_or_else(|| Hidden::ask(git), Ok)?;
-        hidden.show(worktree, sparse, git)?;
-        all.retain(|link| is_repository(worktree, &link.path));
-        let linked = Self { all, plain: false };
-        if !linked.all.is_empty() {
-            let names = linked
-                .all
-                .iter()
-                .flat_map(|l| [&l.path, &b"\0"[..]].concat());
-            git(&["update-index", "--force-remove", "-z", "--stdin"])
-                .stdin(names.collect::<Vec<u8>>())
-                .run()?;
-        }
-        Ok(linked)
-    }
-
-    /// Submodules (`.gitmodules` names them, or HEAD has them) go back; others are repositories that somebody put there: `nested`.
-    fn put_back(
-        self,
-        worktree: &Worktree,
-        git: &dyn Fn(&[&str]) -> Call,
-        nested: &mut Vec<Vec<u8>>,
-    ) -> Result<()> {
-        if self.all.is_empty() {
-            return Ok(());
-        }
-        let declared = declared(git)?;
-        let repo = worktree.repo()?;
-        let head = match worktree.head()? {
-            Some(head) => Some(repo.find_tree(worktree.tree_of(head)?)?),
-            None => None,
-        };
-        let mut lines = Vec::new();
-        for link in self.all {
-            let in_head = match &head {
-                Some(tree) => tree
-                    .lookup_entry(link.path.split(|b| *b == b'/'))?
-                    .is_some_and(|entry| entry.mode().is_commit()),
-                None => false,
-            };
-            if in_head || declared.contains(&link.path) {
-                let place = worktree.root().join(OsStr::from_bytes(&link.path));
-                let commit = checked_out(&place).unwrap_or(link.commit);
-                lines.extend_from_slice(format!("160000 {commit} 0\t").as_bytes());
-                lines.extend_from_slice(&link.path);
-                lines.push(0);
-            } else {
-                nested.push(link.path);
-            }
-        }
-        git(&["update-index", "-z", "--index-info"])
-            .stdin(lines)
-            .run()
-    }
-}
-
-/// The commit at HEAD of the repository in `folder`, read without running anything there.
-fn checked_out(folder: &Path) -> Option<Oid> {
-    let options = gix::open::Options::isolated().with(gix::sec::Trust::Full);
-    let repo = gix::open_opts(folder, options).ok()?;
-    Some(repo.head_id().ok()?.detach())
-}
-
-/// The links in an index, and what its entries hide; `None` for that in a sparse index, which has folders for entries.
-fn look(worktree: &Worktree, index: &Path) -> Result<(Vec<Link>, Option<Hidden>)> {
-    if !index.exists() {
-        return Ok((Vec::new(), Some(Hidden::default())));
-    }
-    let index = worktree.read_index(index)?;
-    let with = |bit: Flags| {
-        let entries = index.entries().iter().filter(|e| e.flags.contains(bit));
-        entries.map(|e| e.path(&index).to_vec()).collect()
-    };
-    let hidden = Hidden {
-        assumed: with(Flags::ASSUME_VALID),
-        skipped: with(Flags::SKIP_WORKTREE),
-    };
-    let has_folders = index.entries().iter().any(|e| e.mode.is_sparse());
-    let links = index.entries().iter().filter(|e| e.mode.is_submodule());
-    let links = links.map(|entry| Link {
-        path: entry.path(&index).to_vec(),
-        commit: entry.id,
-    });
-    Ok((links.collect(), (!has_folders).then_some(hidden)))
-}
-
-/// Files of an index in whose place a repository is now.
-fn turned_into_repositories(worktree: &Worktree, index: &Path) -> Result<Vec<Vec<u8>>> {
-    if !index.exists() {
-        return Ok(Vec::new());
-    }
-    let index = worktree.read_index(index)?;
-    let files = index.entries().iter().filter(|e| !e.mode.is_submodule());
-    let paths = files.map(|entry| entry.path(&index).to_vec());
-    Ok(paths.filter(|path| is_repository(worktree, path)).collect())
-}
-
-/// Is a repository of its own here, in the worktree itself and not behind a link?
-fn is_repository(worktree: &Worktree, path: &[u8]) -> bool {
-    worktree.place_of(path).is_some_and(|place| {
-        place.symlink_metadata().is_ok_and(|meta| meta.is_dir())
-            && place.join(".git").symlink_metadata().is_ok()
-    })
-}
-
-/// Paths that `.gitmodules` names.
-fn declared(git: &dyn Fn(&[&str]) -> Call) -> Result<Vec<Vec<u8>>> {
-    let modules = git(&[
-        "config",
-        "-z",
-        "--file",
-        ".gitmodules",
-        "--get-regexp",
-        "^submodule\\..*\\.path$",
-    ])
-    .output()?;
-    let entries = modules.stdout.split(|b| *b == 0);
-    Ok(entries
-        .filter_map(|e| {
-            e.iter()
-                .position(|b| *b == b'\n')
-                .map(|at| e[at + 1..].to_vec())
-        })
-        .collect())
 }
 
 #[cfg(test)]

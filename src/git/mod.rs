@@ -18,6 +18,7 @@ mod index_bytes;
 mod index_lock;
 mod index_tree;
 pub(crate) mod leftover;
+mod links;
 pub(crate) mod named;
 pub(crate) mod patch;
 mod ref_turn;
