@@ -137,6 +137,9 @@ fn gitleaks_is_off_or_required_as_the_configuration_says_and_a_broken_one_is_nam
         &sandbox,
         "gitleaks could not look: err: the rules are broken",
     );
+    // One that ends without a word, and without a report.
+    fs::write(sandbox.home().join("tools/gitleaks"), "#!/bin/sh\n").unwrap();
+    refused(&sandbox, "gitleaks could not look: it wrote no report");
     let sandbox = world("gitleaks = \"off\"");
     fs::write(sandbox.home().join("broken"), "").unwrap();
     sandbox.write("a.txt", "internal_33334444\n");

@@ -59,10 +59,12 @@ pub(super) fn look(
     }
     let Some(program) = super::gitleaks() else {
         return match wanted {
-            Gitleaks::Required => Err(refusal(
-                "gitleaks is required and not installed".to_owned(),
+            Gitleaks::Required => Err(Refusal::with_exit(
+                Exit::CheckFailed,
+                "gitleaks is required and not installed",
                 "install it (https://github.com/gitleaks/gitleaks), or set gitleaks = \"auto\" in [checkpoint] of arkaint.toml",
-            )),
+            )
+            .into()),
             _ => Ok(Vec::new()),
         };
     };
@@ -111,11 +113,25 @@ pub(super) fn look(
         .filter(|_| matches!(ran.end.how, How::Exited(0)))
         .and_then(|report| serde_json::from_slice::<Vec<Finding>>(&report).ok());
     let Some(findings) = findings else {
-        let words = text::tail_on_line(ran.output.trim(), 500);
-        return Err(refusal(
-            format!("gitleaks could not look: {}", text::visible_line(words)),
+        let said = text::visible_line(text::tail_on_line(ran.output.trim(), 500));
+        let (exit, why) = match ran.end.how {
+            How::Interrupted(signal) => (
+                Exit::Interrupted(u8::try_from(signal).unwrap_or(2)),
+                "interrupted".to_owned(),
+            ),
+            How::Wall => (
+                Exit::CheckFailed,
+                format!("it did not end within {} s", PATIENCE.as_secs()),
+            ),
+            _ if said.is_empty() => (Exit::CheckFailed, "it wrote no report".to_owned()),
+            _ => (Exit::CheckFailed, said),
+        };
+        return Err(Refusal::with_exit(
+            exit,
+            format!("gitleaks could not look: {why}"),
             "mend it (gitleaks version), or set gitleaks = \"off\" in [checkpoint] of arkaint.toml",
-        ));
+        )
+        .into());
     };
     Ok(findings
         .into_iter()
@@ -145,8 +161,4 @@ fn copy(copies: &Path, text: &Changed) -> Result<()> {
     }
     let text = text.new.replace("gitleaks:allow", "gitleaks-allow");
     fs::write(&to, text).with_context(|| format!("writing {}", to.display()))
-}
-
-fn refusal(cause: String, hint: &str) -> anyhow::Error {
-    Refusal::with_exit(Exit::CheckFailed, cause, hint).into()
 }
