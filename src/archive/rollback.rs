@@ -43,8 +43,8 @@ pub(crate) struct Report {
     pub archive: Snapshot,
     /// Paths written or removed.
     pub changed: usize,
-    /// Nested repositories, and odd files in the way, moved away: from, to.
-    pub moved: Vec<(String, PathBuf)>,
+    /// Nested repositories, and odd files in the way, moved away: from (bytes as git has them), to.
+    pub moved: Vec<Moved>,
     /// What no commit can hold, and stays.
     pub odd: Vec<Odd>,
     /// Paths where the worktree is not as the target says.
@@ -173,11 +173,15 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
     unreachable!("the loop returns or fails")
 }
 
+/// What was moved aside: its path from the root, bytes as git has them, and where it is now.
+pub(crate) type Moved = (Vec<u8>, PathBuf);
+
 /// Puts what was moved aside back where nothing stands there: what could not be rolled back is as it was.
-fn move_back(worktree: &git::Worktree, moved: &[(String, PathBuf)]) {
-    for (name, from) in moved.iter().rev() {
-        let to = worktree.root().join(name);
-        if to.symlink_metadata().is_err() {
+fn move_back(worktree: &git::Worktree, moved: &[Moved]) {
+    for (path, from) in moved.iter().rev() {
+        if let Some(to) = worktree.place_of(path)
+            && to.symlink_metadata().is_err()
+        {
             // What cannot be moved back stays where it is kept, whole.
             let _ = fs::rename(from, to);
         }
@@ -277,7 +281,7 @@ fn clear_the_way(
     git: &Hardened<'_>,
     run: &str,
     target: &Target,
-    moved: &mut Vec<(String, PathBuf)>,
+    moved: &mut Vec<Moved>,
 ) -> Result<Vec<Odd>> {
     let worktree = git.worktree();
     let mut rules = Rules::of(worktree.repo()?, target.tree)?;
@@ -288,7 +292,7 @@ fn clear_the_way(
             continue;
         }
         let to = odd::move_aside(worktree.root(), &odd, &kept_folder(worktree, run)?)?;
-        moved.push((String::from_utf8_lossy(&odd.path).into_owned(), to));
+        moved.push((odd.path, to));
     }
     Ok(stay)
 }
@@ -441,8 +445,8 @@ fn remove_if_empty(folder: &Path) {
 }
 
 /// Moves a repository, or the git directory of one, to the kept folder of the common git directory.
-fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, PathBuf)> {
-    let name = String::from_utf8_lossy(nested).into_owned();
+fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<Moved> {
+    let name = String::from_utf8_lossy(nested);
     let from = git.worktree().place_of(nested);
     let from = from.with_context(|| format!("{name} is gone, or behind a link"))?;
     let kept = kept_folder(git.worktree(), run)?;
@@ -450,7 +454,7 @@ fn keep_aside(git: &Hardened<'_>, run: &str, nested: &[u8]) -> Result<(String, P
     let to = state::free_name(&kept, &flat);
     fs::rename(&from, &to)
         .with_context(|| format!("moving the nested repository {name} to {}", to.display()))?;
-    Ok((name, to))
+    Ok((nested.to_vec(), to))
 }
 
 fn compare(

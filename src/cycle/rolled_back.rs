@@ -48,7 +48,11 @@ pub(crate) fn say(report: &Report, target: &Target, ui: &Ui) {
     for (from, to) in &report.moved {
         ui.say(
             Tone::Plain,
-            format!("{} was moved to {}", text::visible_line(from), to.display()),
+            format!(
+                "{} was moved to {}",
+                text::visible_line(&String::from_utf8_lossy(from)),
+                to.display()
+            ),
         );
     }
     for odd in &report.odd {

@@ -390,3 +390,22 @@ fn a_repository_that_is_gone_is_not_looked_for() {
     assert_eq!(sandbox.read("dir/a"), "stable\n");
     assert_eq!(sandbox.read("unborn/x"), "x\n");
 }
+
+/// The name is no UTF-8, and what was moved aside before the refusal goes back under it.
+#[test]
+fn what_was_moved_aside_is_back_where_it_was_after_a_refusal() {
+    let sandbox = Sandbox::ready("\"true\"");
+    sandbox.sh("printf x >$(printf 'f\\377'); echo stable >other");
+    sandbox.arkaint(["checkpoint", "-q"]).expect(0);
+    sandbox.sh(
+        "rm $(printf 'f\\377'); mkfifo $(printf 'f\\377'); echo work >other
+         b=$(git rev-parse HEAD:other); f=.git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); chmod +w $f; printf garbage >$f",
+    );
+    let ran = sandbox.arkaint(["rollback"]).expect(3);
+    assert!(
+        ran.stderr.contains("nothing was rolled back"),
+        "{}",
+        ran.stderr
+    );
+    sandbox.sh("test -p $(printf 'f\\377'); test \"$(cat other)\" = work");
+}
