@@ -173,7 +173,7 @@ fn line_to_add(name: Name, exists: bool) -> String {
     let call = format!("git arkaint hook run {} -- \"$@\"", name.as_str());
     if name == Name::Push && exists {
         return format!(
-            "t=$(mktemp) && cat >\"$t\" && {call} <\"$t\" || exit 1; exec <\"$t\"; rm -f \"$t\""
+            "t=$(mktemp) && cat >\"$t\" && {call} <\"$t\" || {{ rm -f \"$t\"; exit 1; }}; exec <\"$t\"; rm -f \"$t\""
         );
     }
     format!("{call} || exit 1")

@@ -174,7 +174,7 @@ impl World {
             folder: home.clone(),
         };
         world.ok(&format!(
-            "mkdir world; cd world; git init -q main; cd main; mkdir -p scripts src; echo s >scripts/build.sh; echo a >src/a
+            "mkdir tmp world; cd world; git init -q main; cd main; mkdir -p scripts src; echo s >scripts/build.sh; echo a >src/a
              {}\ngit add -A; git commit -q --no-verify -m base\n{}\ncd ..\n{}\ncd {}\n{}",
             theirs.files, theirs.set_up, place.1, place.2, theirs.set_up
         ));
@@ -186,6 +186,7 @@ impl World {
         let mut bash = self.bench.sandbox.command("bash");
         bash.args(["-euc", script])
             .env("PATH", &self.path)
+            .env("TMPDIR", self.bench.sandbox.home().join("tmp"))
             .current_dir(&self.folder);
         bash.output().unwrap().into()
     }
@@ -297,6 +298,21 @@ fn row(theirs: &Theirs, place: (&str, &str, &str), git: &Path) -> Option<[&'stat
     } else {
         "-"
     };
+    let refused = world.run(&format!(
+        "printf '[checkpoint]\\ntest = \"true\"\\n' >arkaint.toml; git add arkaint.toml; git commit -q --no-verify -m config
+         echo n >>scripts/build.sh; git commit -q --no-verify -am x; {push}er"
+    ));
+    assert!(
+        refused.code == Some(1) && refused.stderr.contains("scripts/build.sh"),
+        "{what}: {:?} {}",
+        refused.code,
+        refused.stderr
+    );
+    if !theirs.ours {
+        // The line to add keeps what is pushed in a file, for as long as it runs.
+        world.ok("test -z \"$(ls -A ~/tmp)\"");
+    }
+    world.ok("git reset -q --hard HEAD~2");
     world.ok("git rm -q x.bin; git reset -q --soft HEAD~1; git restore --staged --worktree .");
 
     world.run("git arkaint hooks uninstall").expect(0);
