@@ -309,7 +309,7 @@ fn nested_repositories_and_evidence_are_left_out_and_named() {
 fn report_mfc_1697_tests_never_see_the_callers_git_variables() {
     // https://github.com/MFlowCode/MFC/pull/1697
     let sandbox = Sandbox::ready(
-        "\"env | { ! grep ^GIT_; }; cd $(mktemp -d) && git init -q . && git -c user.name=x -c user.email=x commit -q --allow-empty -m other\"",
+        "\"env | { ! grep ^GIT_; }; cd $(mktemp -d -p $HOME) && git init -q . && git -c user.name=x -c user.email=x commit -q --allow-empty -m other\"",
     );
     sandbox.write("a.txt", "a\n");
     let before = sandbox.git(["rev-parse", "HEAD"]);
