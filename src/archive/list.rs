@@ -1,10 +1,10 @@
 //! What was put away: the archives as a person names them. Reads refs and commits only; which of them go is `retention`'s word.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::REFS;
 use crate::exit::Refusal;
-use crate::git::{Oid, Worktree};
+use crate::git::{self, Oid, Worktree};
 
 /// One archive.
 #[derive(Clone, Debug)]
@@ -25,10 +25,11 @@ pub(crate) struct Archive {
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Archive>> {
     let repo = worktree.repo()?;
     let mut found = Vec::new();
-    for reference in repo.references()?.prefixed(REFS)? {
-        let reference = reference
-            .map_err(|e| anyhow::anyhow!("{e}"))
-            .context("reading an archive ref")?;
+    let look = git::refs_below(repo, REFS)?;
+    if let Some(why) = look.broken.first() {
+        anyhow::bail!("reading an archive ref: {why}");
+    }
+    for reference in look.refs {
         let Some(commit) = reference.target().try_id().map(gix::oid::to_owned) else {
             continue;
         };

@@ -158,7 +158,7 @@ fn all_promised(git: &Hardened<'_>, commit: &str) -> Result<bool> {
 fn free_id(repo: &gix::Repository, run: &str) -> Result<String> {
     for number in 1..10_000 {
         let id = format!("{run}/{number}");
-        if repo.try_find_reference(&format!("{REFS}{id}"))?.is_none() {
+        if git::find_ref(repo, &format!("{REFS}{id}"))?.is_none() {
             return Ok(id);
         }
     }

@@ -105,7 +105,7 @@ pub(crate) fn on_branch(worktree: &Worktree, archive: &Archive, branch: &str) ->
         .into());
     }
     let repo = worktree.repo()?;
-    if repo.try_find_reference(&name)?.is_some() {
+    if git::find_ref(repo, &name)?.is_some() {
         return Err(Refusal::new(
             format!("branch {branch} exists"),
             "git arkaint discarded restore ID --branch OTHER-NAME",

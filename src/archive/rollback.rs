@@ -140,8 +140,7 @@ pub(crate) fn roll_back(git: &Hardened<'_>, order: Order<'_>, way: Way<'_>) -> R
             remove_empty_folders(git)?;
             install_index(worktree, &users_index(git, target)?)?;
             let repo = worktree.repo()?;
-            let now = repo
-                .try_find_reference(branch)?
+            let now = git::find_ref(repo, branch)?
                 .and_then(|r| r.target().try_id().map(gix::oid::to_owned));
             if now != Some(target.commit) {
                 let expected = now.map_or(PreviousValue::MustNotExist, |now| {

@@ -6,7 +6,7 @@ use super::proof::{self, Proof};
 use crate::config::Config;
 use crate::evidence::standing::Standing;
 use crate::gate::Pass;
-use crate::git::{Oid, Worktree};
+use crate::git::{self, Oid, Worktree};
 use crate::guard;
 use crate::ledger::{Checkpoint, walk};
 use crate::packet::{self, Input, Instruction, Packet, Shown, brief};
@@ -100,7 +100,7 @@ fn branch_point(worktree: &Worktree, from: Oid) -> Result<Option<Oid>> {
         "refs/heads/main",
         "refs/heads/master",
     ] {
-        let Some(mut reference) = repo.try_find_reference(name)? else {
+        let Some(mut reference) = git::find_ref(repo, name)? else {
             continue;
         };
         let Ok(base) = reference.peel_to_id() else {

@@ -13,7 +13,7 @@ use crate::archive::{Order, list, restore};
 use crate::exit::{Exit, Refusal};
 use crate::gate::Pass;
 use crate::git::hardened::Hardened;
-use crate::git::{Oid, leftover, state};
+use crate::git::{self, Oid, leftover, state};
 use crate::guard::Noted;
 use crate::journal::{self, Entry, Target};
 use crate::judge::leaks;
@@ -105,7 +105,7 @@ fn is_there(pass: &Pass, branch: &str, what: &str, ui: &Ui) -> Result<bool> {
         return Ok(true);
     }
     let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-    if pass.worktree.repo()?.try_find_reference(branch)?.is_none() {
+    if git::find_ref(pass.worktree.repo()?, branch)?.is_none() {
         ui.warn(format!(
             "{what} on {short} was cut off, and that branch is gone: nothing was finished"
         ));
@@ -211,9 +211,7 @@ pub(super) fn remove_commit_locks(pass: &Pass, branch: &str) -> Result<()> {
 fn commit(pass: &Pass, branch: &str, before: Oid, tree: Oid, ui: &Ui) -> Result<()> {
     let worktree = &pass.worktree;
     let repo = worktree.repo()?;
-    let now = repo
-        .try_find_reference(branch)?
-        .and_then(|r| r.target().try_id().map(ToOwned::to_owned));
+    let now = git::find_ref(repo, branch)?.and_then(|r| r.target().try_id().map(ToOwned::to_owned));
     let made = match now.filter(|now| *now != before) {
         Some(now)
             if repo

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use super::subject::Delivery;
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Refusal};
-use crate::git::{Oid, Worktree};
+use crate::git::{self, Oid, Worktree};
 use crate::text;
 
 /// How to merge.
@@ -31,7 +31,7 @@ pub(crate) fn merge(delivery: &Delivery<'_>, how: How) -> Result<Oid> {
     let worktree = delivery.worktree;
     let base = &delivery.base;
     let full = format!("refs/heads/{}", base.name);
-    if worktree.repo()?.try_find_reference(&full)?.is_none() {
+    if git::find_ref(worktree.repo()?, &full)?.is_none() {
         return Err(refused(
             format!("the base {} is no branch of this repository", base.name),
             "git arkaint deliver --merge --base main, then push it",

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::cli;
 use crate::config::{self, Config, Flags, Sources};
 use crate::exit::Refusal;
-use crate::git::{Oid, Worktree};
+use crate::git::{self, Oid, Worktree};
 use crate::journal;
 use crate::text;
 
@@ -406,11 +406,7 @@ pub(crate) fn branch_is_free(worktree: &Worktree, name: &str) -> Result<()> {
         )
         .into());
     }
-    if worktree
-        .repo()?
-        .try_find_reference(&format!("refs/heads/{name}"))?
-        .is_some()
-    {
+    if git::find_ref(worktree.repo()?, &format!("refs/heads/{name}"))?.is_some() {
         return Err(Refusal::new(
             format!("branch {name} exists already"),
             format!(

@@ -44,7 +44,7 @@ impl Worktree {
             format!("refs/remotes/origin/{name}"),
         ] {
             // A name that is none is the same as one that is not there.
-            if let Ok(Some(mut reference)) = repo.try_find_reference(&full) {
+            if let Ok(Some(mut reference)) = super::find_ref(repo, &full) {
                 let id = reference
                     .peel_to_id()
                     .with_context(|| format!("reading {full}"))?;
@@ -59,9 +59,9 @@ impl Worktree {
         let repo = self.repo()?;
         let remotes = repo.remote_names();
         let mut names = BTreeSet::new();
-        let all = repo.references().context("listing branches")?;
-        let branches = all.local_branches()?.chain(all.remote_branches()?);
-        for reference in branches.filter_map(std::result::Result::ok) {
+        let mut branches = super::refs_below(repo, "refs/heads/")?.refs;
+        branches.extend(super::refs_below(repo, "refs/remotes/")?.refs);
+        for reference in branches {
             // A symbolic one (`origin/HEAD`) is no branch of its own.
             if reference.target().try_id() != Some(&commit) {
                 continue;
@@ -149,7 +149,7 @@ impl Worktree {
 
     /// The lines of a ref's log, oldest first; none where there is no log.
     fn log_lines(&self, full: &str) -> Result<Vec<Line>> {
-        let Ok(Some(reference)) = self.repo()?.try_find_reference(full) else {
+        let Ok(Some(reference)) = super::find_ref(self.repo()?, full) else {
             return Ok(Vec::new());
         };
         let mut log = reference.log_iter();
@@ -170,7 +170,7 @@ impl Worktree {
 
     /// `origin/main`, where `git clone` noted that the remote's HEAD is there.
     fn remote_default(&self) -> Result<Option<String>> {
-        let Ok(Some(head)) = self.repo()?.try_find_reference("refs/remotes/origin/HEAD") else {
+        let Ok(Some(head)) = super::find_ref(self.repo()?, "refs/remotes/origin/HEAD") else {
             return Ok(None);
         };
         let target = head.target().try_name().map(ToString::to_string);

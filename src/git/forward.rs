@@ -82,11 +82,7 @@ impl Worktree {
     }
 
     fn document_tip(&self, name: &str) -> Result<Option<Oid>> {
-        let found = self
-            .repo()?
-            .try_find_reference(name)
-            .with_context(|| format!("reading {name}"))?;
-        match found {
+        match super::find_ref(self.repo()?, name)? {
             None => Ok(None),
             Some(reference) => match reference.target().try_id() {
                 Some(id) => Ok(Some(id.to_owned())),

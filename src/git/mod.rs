@@ -21,6 +21,7 @@ pub(crate) mod leftover;
 mod links;
 pub(crate) mod named;
 pub(crate) mod patch;
+mod ref_look;
 mod ref_turn;
 mod refs;
 pub(crate) mod remote;
@@ -43,6 +44,7 @@ pub(crate) use call::{Call, Trusted};
 pub(crate) use content::{Content, is_ours};
 pub(crate) use index_bytes::{are_same, has_checksum};
 pub(crate) use index_lock::lock_by_link;
+pub(crate) use ref_look::{below as refs_below, find as find_ref};
 pub(crate) use refs::{
     Contended, commit_as_arkaint, commit_as_user, make_durable, move_ref, remove_ref,
 };
@@ -220,6 +222,13 @@ impl Worktree {
     /// The commit at HEAD, or `None` on a branch without a commit.
     pub(crate) fn head(&self) -> Result<Option<Oid>> {
         let mut head = self.repo()?.head().context("reading HEAD")?;
+        if head.is_unborn()
+            && let Some(branch) = head.referent_name()
+            && let Some(found) = find_ref(self.repo()?, &branch.as_bstr().to_string())?
+        {
+            // The branch was packed between two looks.
+            return Ok(Some(found.into_fully_peeled_id()?.detach()));
+        }
         Ok(head
             .try_peel_to_id()
             .context("resolving HEAD")?

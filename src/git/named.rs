@@ -56,8 +56,7 @@ impl Worktree {
         }
         let repo = self.repo()?;
         for prefix in ["refs/heads/", "refs/remotes/", "refs/pull/"] {
-            let refs = repo.references()?;
-            for reference in refs.prefixed(prefix)?.filter_map(std::result::Result::ok) {
+            for reference in super::refs_below(repo, prefix)?.refs {
                 if reference.target().try_id().is_some_and(|id| id == commit) {
                     names.push(reference.name().as_bstr().to_string());
                 }

@@ -91,10 +91,11 @@ impl Worktree {
     /// Every direct ref below `prefix` (`refs/x/`), by full name.
     pub(crate) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
         let mut found = Vec::new();
-        for reference in self.repo()?.references()?.prefixed(prefix)? {
-            let reference = reference
-                .map_err(|e| anyhow::anyhow!("{e}"))
-                .with_context(|| format!("reading {prefix}"))?;
+        let look = super::refs_below(self.repo()?, prefix)?;
+        if let Some(why) = look.broken.first() {
+            anyhow::bail!("reading {prefix}: {why}");
+        }
+        for reference in look.refs {
             if let Some(id) = reference.target().try_id() {
                 found.push((reference.name().as_bstr().to_string(), id.to_owned()));
             }

@@ -38,11 +38,8 @@ impl Refs {
     /// Reads all refs.
     pub(crate) fn read(worktree: &Worktree) -> Result<Self> {
         let mut all = BTreeMap::new();
-        for reference in worktree.repo()?.references()?.all()? {
-            // One that cannot be read is none, and so one that was lost where it was there before.
-            let Ok(reference) = reference else {
-                continue;
-            };
+        // One that cannot be read is none, and so one that was lost where it was there before.
+        for reference in git::refs_below(worktree.repo()?, "refs/")?.refs {
             if let Some(id) = reference.target().try_id() {
                 all.insert(reference.name().as_bstr().to_string(), id.to_owned());
             }
@@ -171,7 +168,7 @@ enum Standing {
 }
 
 fn standing(worktree: &Worktree, name: &str) -> Result<Standing> {
-    Ok(match worktree.repo()?.try_find_reference(name) {
+    Ok(match git::find_ref(worktree.repo()?, name) {
         Ok(None) => Standing::Gone,
         Err(_) => Standing::Garbage,
         Ok(Some(found)) => match found.target() {

@@ -152,10 +152,7 @@ pub(crate) fn tip(repo: &gix::Repository) -> Result<Option<Oid>> {
 
 /// The commit of a notes ref.
 pub(super) fn tip_of(repo: &gix::Repository, name: &str) -> Result<Option<Oid>> {
-    match repo
-        .try_find_reference(name)
-        .with_context(|| format!("reading {name}"))?
-    {
+    match git::find_ref(repo, name)? {
         None => Ok(None),
         Some(reference) => match reference.target().try_id() {
             Some(id) => Ok(Some(id.to_owned())),

@@ -105,10 +105,11 @@ fn tips(worktree: &Worktree) -> Result<Vec<Oid>> {
     let repo = worktree.repo()?;
     let mut tips = Vec::new();
     for below in ["refs/heads/", "refs/remotes/", "refs/tags/"] {
-        for reference in repo.references()?.prefixed(below)? {
-            let mut reference = reference
-                .map_err(|e| anyhow::anyhow!("{e}"))
-                .context("reading refs")?;
+        let look = git::refs_below(repo, below)?;
+        if let Some(why) = look.broken.first() {
+            anyhow::bail!("reading refs: {why}");
+        }
+        for mut reference in look.refs {
             // A ref that leads nowhere, or to no commit, reaches none.
             if let Ok(id) = reference.peel_to_id()
                 && repo

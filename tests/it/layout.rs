@@ -159,6 +159,11 @@ fn faults(file: &str, text: &str, floors: &BTreeMap<String, usize>) -> Vec<Strin
     if starts.is_match(&code) && !matches!(room, "git" | "process") {
         faults.push(format!("{file}: only git and process start programs"));
     }
+    // gix alone misses a ref that git packs meanwhile.
+    let looks = Regex::new(r"try_find_reference|\.references\(\)").unwrap();
+    if looks.is_match(&code) && file != "git/ref_look.rs" {
+        faults.push(format!("{file}: only git/ref_look.rs looks refs up"));
+    }
     // Git's matcher of globs and its reader of URLs read no repository: any room may ask them.
     let reads = code.replace("gix::glob::", "").replace("gix::url::", "");
     if Regex::new(r"\bgix::").unwrap().is_match(&reads) && !READERS.contains(&room) {
@@ -242,6 +247,7 @@ fn each_kind_of_fault_is_seen() {
     assert!(seen("attic.rs", "").contains("not on the map"));
     assert!(seen("cycle/run.rs", "let c = Command::new(\"git\");\n").contains("start programs"));
     assert!(seen("ui/mod.rs", "fn f(id: gix::ObjectId) {}\n").contains("name gix"));
+    assert!(seen("git/x.rs", "fn f() { repo.try_find_reference(n) }\n").contains("looks refs up"));
     assert!(seen("ui/mod.rs", &"\n".repeat(LONGEST)).contains("more than"));
     assert!(
         faults("ui/mod.rs", "use std::fs;\n", &floors)
