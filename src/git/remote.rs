@@ -21,7 +21,12 @@ pub(crate) enum Failed {
     /// No answer: offline, no such repository, no access, the deadline; in git's words.
     Unreachable(String),
     /// Another git of this repository held a ref; or ours is not behind what was fetched.
-    Ref { words: String, diverged: bool },
+    Ref {
+        words: String,
+        diverged: bool,
+        /// The errors of the other side, a line each.
+        told: Vec<String>,
+    },
 }
 
 /// What the other side said to one ref.
@@ -36,14 +41,19 @@ pub(crate) struct Pushed {
 pub(crate) enum Answer {
     Taken,
     SameAlready,
-    /// The reason, as git gives it: `fetch first`, `pre-receive hook declined`.
+    /// The reason, as git gives it: `fetch first`, `pre-receive hook declined`; behind `: `, what the other side's git wrote about the ref.
     Rejected(String),
 }
 
 impl Answer {
     /// Does a rule of the other side refuse it, so that trying again is no use?
     pub(crate) fn is_rule(&self) -> bool {
-        matches!(self, Self::Rejected(why) if ["declined", "hidden ref", "prohibited", "denied"].iter().any(|word| why.contains(word)))
+        let rules = ["declined", "hidden ref", "prohibited", "denied"];
+        let Self::Rejected(why) = self else {
+            return false;
+        };
+        let reason = why.split(": ").next().unwrap_or_default();
+        rules.iter().any(|word| reason.contains(word))
     }
 }
 
@@ -154,17 +164,18 @@ impl Remote<'_> {
             "--no-follow-tags",
             "--recurse-submodules=no",
         ];
-        let (stdout, failed) = match self.call(&words, refspecs)? {
-            Ok((stdout, _)) => (stdout, None),
-            Err(Failed::Ref { words, diverged }) => {
-                (words.clone(), Some(Failed::Ref { words, diverged }))
-            }
-            Err(failed) => return Ok(Err(failed)),
+        let failed = match self.call(&words, refspecs)? {
+            Ok((stdout, _)) => return Ok(Ok(stdout.lines().filter_map(answer).collect())),
+            Err(failed) => failed,
         };
-        let pushed: Vec<_> = stdout.lines().filter_map(answer).collect();
-        Ok(match failed {
-            Some(failed) if pushed.is_empty() => Err(failed),
-            _ => Ok(pushed),
+        let Failed::Ref { words, told, .. } = &failed else {
+            return Ok(Err(failed));
+        };
+        let pushed = answers(words, told);
+        Ok(if pushed.is_empty() {
+            Err(failed)
+        } else {
+            Ok(pushed)
         })
     }
 
@@ -231,6 +242,11 @@ fn failed(stdout: &str, stderr: &str) -> Failed {
         return Failed::Ref {
             words: words.to_owned(),
             diverged: stderr.contains("(non-fast-forward)"),
+            told: stderr
+                .lines()
+                .filter_map(|line| line.strip_prefix("remote: error: "))
+                .map(|line| line.trim_end().to_owned())
+                .collect(),
         };
     }
     let lines: Vec<&str> = stderr
@@ -250,6 +266,18 @@ fn failed(stdout: &str, stderr: &str) -> Failed {
     } else {
         last.join("; ")
     })
+}
+
+/// What `git push --porcelain` printed, with what the other side wrote about each ref.
+fn answers(stdout: &str, told: &[String]) -> Vec<Pushed> {
+    let mut pushed: Vec<_> = stdout.lines().filter_map(answer).collect();
+    for Pushed { name, answer } in &mut pushed {
+        let about = told.iter().find(|line| line.contains(name.as_str()));
+        if let (Answer::Rejected(why), Some(about)) = (answer, about) {
+            *why = format!("{why}: {about}");
+        }
+    }
+    pushed
 }
 
 /// One line of `git push --porcelain`: flag, `from:to`, summary and reason.
@@ -307,6 +335,26 @@ mod tests {
             assert_eq!(answer.is_rule(), is_rule, "{reason}");
             assert_eq!(answer, Answer::Rejected(reason.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_lock_that_is_held_there_is_named_and_is_no_rule() {
+        let stdout =
+            "To /srv/x.git\n!\tabc:refs/notes/x\t[remote rejected] (failed to update ref)\nDone\n";
+        let stderr = "remote: error: cannot lock ref 'refs/notes/x': Unable to create '/srv/x.git/refs/notes/x.lock': Permission denied.        \n\
+                      remote: \nerror: failed to push some refs\n";
+        let Failed::Ref { words, told, .. } = failed(stdout, stderr) else {
+            panic!("not about refs");
+        };
+        let [pushed] = answers(&words, &told).try_into().unwrap();
+        assert!(!pushed.answer.is_rule());
+        let Answer::Rejected(why) = pushed.answer else {
+            panic!("taken");
+        };
+        assert_eq!(
+            why,
+            "failed to update ref: cannot lock ref 'refs/notes/x': Unable to create '/srv/x.git/refs/notes/x.lock': Permission denied."
+        );
     }
 
     #[test]
