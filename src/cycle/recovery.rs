@@ -188,7 +188,7 @@ pub(super) fn remove_commit_locks(pass: &Pass, branch: &str) -> Result<()> {
     let there = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
     let until = Instant::now() + PATIENCE;
     while let Some(lock) = there() {
-        if !leftover::git_is_at_work(worktree) && leftover::is_closed(lock) {
+        if leftover::is_dead(worktree, lock) {
             state::remove(lock)?;
         } else if Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));

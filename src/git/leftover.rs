@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
@@ -60,11 +60,44 @@ fn name_of(process: &Path) -> Option<String> {
     (!rest.trim_start().starts_with(['Z', 'X'])).then(|| name.to_owned())
 }
 
-/// Is this a lock file that nobody holds: no process has it open, and no git is at work, which may hold it by its name alone?
+/// Is this a lock file that nobody holds: no process has it open, and no git is at work, which may hold it by its name alone? It is the same
+/// file after the look at all processes as before: whoever made that and lived was seen, while a lock that was made meanwhile may be that of
+/// a git that began behind the look.
 pub(crate) fn is_dead(worktree: &Worktree, lock: &Path) -> bool {
-    lock.symlink_metadata().is_ok_and(|meta| meta.is_file())
-        && is_closed(lock)
-        && !git_is_at_work(worktree)
+    is_dead_in(Some(worktree.root()), worktree.common_dir(), lock)
+}
+
+/// [`is_dead`] in the repository with this common git directory; `root`: a worktree that is no linked one.
+pub(super) fn is_dead_in(root: Option<&Path>, common_dir: &Path, lock: &Path) -> bool {
+    let Some(before) = settled(lock) else {
+        return false;
+    };
+    is_closed(lock) && !is_at_work_in(root, common_dir) && identity(lock) == Some(before)
+}
+
+/// Device, inode and time of the last change (seconds, nanoseconds) of a lock file.
+type Identity = (u64, u64, i64, i64);
+
+fn identity(lock: &Path) -> Option<Identity> {
+    let meta = lock.symlink_metadata().ok()?;
+    meta.is_file()
+        .then(|| (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
+
+/// The identity of a lock once no file that is made from now on can have the same: the number of one that is gone is given again at once, so
+/// that its time must have passed, which the kernel counts in steps. `None` where there is no lock, or time runs back.
+fn settled(lock: &Path) -> Option<Identity> {
+    const STEPS: Duration = Duration::from_millis(25);
+    for _ in 0..4 {
+        let now = identity(lock)?;
+        let made = Duration::new(now.2.try_into().ok()?, now.3.try_into().ok()?);
+        let age = (SystemTime::UNIX_EPOCH + made).elapsed().ok();
+        if age.is_some_and(|age| age > STEPS) {
+            return Some(now);
+        }
+        std::thread::sleep(STEPS);
+    }
+    None
 }
 
 /// Removes the lock if it is older than ten minutes, no process has it open, and no git is at work, which may hold it by its name alone.
@@ -87,8 +120,7 @@ pub(crate) fn git_is_at_work(worktree: &Worktree) -> bool {
     is_at_work_in(Some(worktree.root()), worktree.common_dir())
 }
 
-/// [`git_is_at_work`] in the repository with this common git directory; `root`: a worktree that is no linked one.
-pub(super) fn is_at_work_in(root: Option<&Path>, common_dir: &Path) -> bool {
+fn is_at_work_in(root: Option<&Path>, common_dir: &Path) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else {
         return true;
     };
@@ -111,10 +143,7 @@ pub(super) fn is_at_work_in(root: Option<&Path>, common_dir: &Path) -> bool {
 /// Removes the locks below `prefix` (`refs/x/`) that a killed git left: none has them open, and no git is at work. Returns how many.
 pub(crate) fn remove_below(worktree: &Worktree, prefix: &str) -> Result<usize> {
     let mut locks = below(&worktree.common_dir().join(prefix));
-    if locks.is_empty() || git_is_at_work(worktree) {
-        return Ok(0);
-    }
-    locks.retain(|lock| is_closed(lock));
+    locks.retain(|lock| is_dead(worktree, lock));
     for lock in &locks {
         super::state::remove(lock)?;
     }
@@ -175,10 +204,25 @@ fn reads_only(process: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::time::SystemTime;
 
     use super::*;
     use crate::git::fixture::Repo;
+
+    #[test]
+    fn a_lock_that_is_made_again_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("index.lock");
+        for _ in 0..20 {
+            File::create(&lock).unwrap();
+            let before = settled(&lock).unwrap();
+            assert_eq!(identity(&lock), Some(before));
+            fs::remove_file(&lock).unwrap();
+            File::create(&lock).unwrap();
+            assert_ne!(identity(&lock), Some(before));
+            fs::remove_file(&lock).unwrap();
+        }
+        assert_eq!(settled(&lock), None);
+    }
 
     #[test]
     fn only_an_old_lock_that_nobody_has_open_is_removed() {

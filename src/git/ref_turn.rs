@@ -12,6 +12,8 @@ use super::{Contended, Oid, leftover};
 
 /// How long an edit of ours may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a lock is looked at that another git may hold.
+const A_MOMENT: Duration = Duration::from_millis(500);
 
 /// Held while a ref is edited. An OS lock on a file that says which ref, and what becomes of it.
 pub(super) struct Turn {
@@ -77,13 +79,16 @@ fn clear(common_dir: &Path, name: &str, to: &str) -> Result<()> {
         };
         let held = held.trim_end();
         let is_ours = to == "-" || held.is_empty() || held == to;
-        // git closes this one at once and holds it by its name alone.
-        let is_shared = lock.ends_with("packed-refs.lock");
-        if is_ours
-            && leftover::is_closed(&lock)
-            && !(is_shared && leftover::is_at_work_in(None, common_dir))
-        {
-            super::state::remove(&lock)?;
+        // git closes its own at once and holds them by their names alone; those by which it packs a ref are empty.
+        let until = Instant::now() + A_MOMENT;
+        while is_ours && lock.exists() {
+            if leftover::is_dead_in(None, common_dir, &lock) {
+                super::state::remove(&lock)?;
+            } else if Instant::now() > until {
+                break;
+            } else {
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     }
     Ok(())
