@@ -305,7 +305,20 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(read) = folder.read_dir() else {
         return Vec::new();
     };
-    read.flatten().map(|entry| entry.path()).collect()
+    read.flatten()
+        .map(|entry| entry.path())
+        .filter(|path| !is_generated(path))
+        .collect()
+}
+
+/// `info/refs`, and what git writes before it renames it to that: the list of refs for servers that run no git (git-update-server-info(1)),
+/// made anew whenever objects are packed. Nothing here reads it.
+fn is_generated(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_list = name == b"refs" || name.starts_with(b"refs_");
+    is_list
+        && path.parent().is_some_and(|folder| folder.ends_with("info"))
+        && path.symlink_metadata().is_ok_and(|meta| meta.is_file())
 }
 
 fn state(path: &Path) -> Result<State> {

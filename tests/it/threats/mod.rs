@@ -89,7 +89,9 @@ fn settings(sandbox: &Sandbox) -> Files {
         "HEAD",
         "shallow",
     ];
-    found.retain(|path, _| deciding.iter().any(|name| path.starts_with(name)));
+    // git makes that list anew whenever it packs, and never reads it.
+    let is_list = |path: &Path| path == Path::new("info/refs");
+    found.retain(|path, _| deciding.iter().any(|name| path.starts_with(name)) && !is_list(path));
     // What was moved aside lies below `arkaint`, and logs are no settings.
     let others = sandbox.sh(
         "find .git \\( -path .git/arkaint -o -path .git/logs \\) -prune -o -not -type f -not -type d -print",
