@@ -97,7 +97,7 @@ fn keep(git: &Hardened<'_>, order: Order<'_>, tree: Oid, nested: Vec<Vec<u8>>) -
         }
     }
     let message = format!("arkaint: archive of {}\n\n{}\n", order.run, order.why);
-    let commit = git::commit_as_arkaint(repo, &message, tree, parents)?;
+    let commit = git::commit_as_arkaint(repo, &message, tree, &parents)?;
     verify(git, commit)?;
     let id = free_id(repo, order.run)?;
     git::move_ref(

@@ -65,17 +65,19 @@ pub(crate) fn into_worktree(
             journal::clear(git.worktree())?;
         }
         let now = now?;
-        let mut editor = repo.edit_tree(now.tree)?;
         let from = repo.find_tree(archive.tree)?;
-        for path in &wanted {
-            match from.lookup_entry(path.split(|b| *b == b'/'))? {
-                Some(entry) => {
-                    editor.upsert(BStr::new(path), entry.mode().kind(), entry.object_id())?
-                }
-                None => editor.remove(BStr::new(path))?,
-            };
-        }
-        let to = editor.write()?.detach();
+        let to = git::written(|| {
+            let mut editor = repo.edit_tree(now.tree)?;
+            for path in &wanted {
+                match from.lookup_entry(path.split(|b| *b == b'/'))? {
+                    Some(entry) => {
+                        editor.upsert(BStr::new(path), entry.mode().kind(), entry.object_id())?
+                    }
+                    None => editor.remove(BStr::new(path))?,
+                };
+            }
+            Ok(editor.write()?.detach())
+        })?;
         let reason = match switch(git, Attributes::Raw, now.tree, to, &now, again)? {
             Switched::Done => return Ok((now, wanted)),
             Switched::Moved(reason) => reason,

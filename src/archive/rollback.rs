@@ -345,11 +345,14 @@ fn without(git: &Hardened<'_>, tree: Oid, paths: &[Vec<u8>]) -> Result<Oid> {
     if paths.is_empty() {
         return Ok(tree);
     }
-    let mut editor = git.worktree().repo()?.edit_tree(tree)?;
-    for path in paths {
-        editor.remove(gix::bstr::BStr::new(path))?;
-    }
-    Ok(editor.write()?.detach())
+    let repo = git.worktree().repo()?;
+    git::written(|| {
+        let mut editor = repo.edit_tree(tree)?;
+        for path in paths {
+            editor.remove(gix::bstr::BStr::new(path))?;
+        }
+        Ok(editor.write()?.detach())
+    })
 }
 
 /// What the user's index becomes. Not the private one after a raw switch: it names bytes as they are on disk, and where line ends or filters

@@ -211,14 +211,16 @@ fn without_ours(worktree: &Worktree, git: &dyn Fn(&[&str]) -> Call, tree: Oid) -
         .transpose()?
         .map(|tree| repo.find_tree(tree))
         .transpose()?;
-    let mut editor = repo.edit_tree(tree)?;
-    for name in ours {
-        match head.as_ref().and_then(|head| head.find_entry(name)) {
-            Some(entry) => editor.upsert(name, entry.mode().kind(), entry.object_id())?,
-            None => editor.remove(name)?,
-        };
-    }
-    let clean = editor.write()?.detach();
+    let clean = super::written(|| {
+        let mut editor = repo.edit_tree(tree)?;
+        for &name in &ours {
+            match head.as_ref().and_then(|head| head.find_entry(name)) {
+                Some(entry) => editor.upsert(name, entry.mode().kind(), entry.object_id())?,
+                None => editor.remove(name)?,
+            };
+        }
+        Ok(editor.write()?.detach())
+    })?;
     git(&["read-tree", "-m", "-i"])
         .arg(clean.to_string())
         .run()?;

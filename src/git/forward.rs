@@ -46,22 +46,20 @@ impl Worktree {
         message: &str,
     ) -> Result<Step> {
         let repo = self.repo()?;
-        let blob = repo
-            .write_blob(bytes)
-            .with_context(|| format!("writing {name}"))?;
-        let entry = gix::objs::tree::Entry {
-            mode: gix::objs::tree::EntryKind::Blob.into(),
-            filename: file.into(),
-            oid: blob.detach(),
-        };
-        let tree = gix::objs::Tree {
-            entries: vec![entry],
-        };
-        let tree = repo
-            .write_object(tree)
-            .with_context(|| format!("writing {name}"))?
-            .detach();
-        let commit = commit_as_user(repo, message, tree, before.into_iter().collect())?;
+        let tree = super::written(|| {
+            let blob = repo.write_blob(bytes)?;
+            let entry = gix::objs::tree::Entry {
+                mode: gix::objs::tree::EntryKind::Blob.into(),
+                filename: file.into(),
+                oid: blob.detach(),
+            };
+            let tree = gix::objs::Tree {
+                entries: vec![entry],
+            };
+            Ok(repo.write_object(tree)?.detach())
+        })
+        .with_context(|| format!("writing {name}"))?;
+        let commit = commit_as_user(repo, message, tree, before.as_slice())?;
         let until = Instant::now() + PATIENCE;
         loop {
             let expected = before.map_or(PreviousValue::MustNotExist, |before| {

@@ -87,8 +87,8 @@ fn close(repo: &gix::Repository, open: &mut Vec<Folder>) -> Result<()> {
 fn write(repo: &gix::Repository, mut entries: Vec<Entry>) -> Result<Oid> {
     // An index is sorted by whole paths, a tree as if each folder's name had a slash at its end: nearly the same.
     entries.sort();
-    let written = repo.write_object(&Tree { entries });
-    Ok(written.context("writing a tree")?.detach())
+    let tree = Tree { entries };
+    super::written(|| Ok(repo.write_object(&tree).context("writing a tree")?.detach()))
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub(crate) mod state;
 mod tree_diff;
 mod unclean;
 mod worktrees;
+mod written;
 
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
@@ -49,6 +50,7 @@ pub(crate) use refs::{
     Contended, commit_as_arkaint, commit_as_user, make_durable, move_ref, remove_ref,
 };
 pub(crate) use tree_diff::Changed;
+pub(crate) use written::written;
 
 use crate::exit::Refusal;
 

@@ -2,9 +2,10 @@
 //! others to say.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use gix::error::Class;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
@@ -79,20 +80,28 @@ pub(crate) fn make_durable(repo: &gix::Repository, commit: Oid, name: &str) -> R
         common.join("objects").join(fan).join(rest)
     };
     let tree = loose(repo.find_commit(commit)?.tree_id()?.detach());
-    let sync = |path: &Path| {
-        File::open(path)
-            .and_then(|open| open.sync_all())
-            .with_context(|| format!("syncing {}", path.display()))
+    // False where there is none.
+    let sync = |path: &Path| match File::open(path).and_then(|open| open.sync_all()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("syncing {}", path.display())),
     };
     // The root tree is ours where a folder of ours was taken out of it; one that was there before may be packed.
-    for file in [loose(commit), common.join(name)]
-        .into_iter()
-        .chain(tree.exists().then_some(tree))
-    {
-        sync(&file)?;
-        // A folder that was just made is an entry of the one above.
-        for folder in file.ancestors().skip(1).take(2) {
-            sync(folder)?;
+    for file in [loose(commit), tree, common.join(name)] {
+        if sync(&file)? {
+            // A folder that was just made is an entry of the one above.
+            for folder in file.ancestors().skip(1).take(2) {
+                sync(folder)?;
+            }
+        }
+    }
+    // Another git may pack all of it at any moment: packs it syncs itself, packed refs only if it is told to.
+    if !common.join(name).exists() {
+        sync(&common.join("packed-refs"))?;
+        sync(common)?;
+        let found = super::find_ref(repo, name)?;
+        if found.is_none_or(|found| found.target().try_id() != Some(&commit)) {
+            bail!("{name} was taken away");
         }
     }
     Ok(())
@@ -124,7 +133,7 @@ pub(crate) fn commit_as_arkaint(
     repo: &gix::Repository,
     message: &str,
     tree: Oid,
-    parents: Vec<Oid>,
+    parents: &[Oid],
 ) -> Result<Oid> {
     let stamp = gix::date::Time::now_utc().to_string();
     let who = gix::actor::SignatureRef {
@@ -132,7 +141,11 @@ pub(crate) fn commit_as_arkaint(
         email: ARKAINT.1.into(),
         time: &stamp,
     };
-    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
+    super::written(|| {
+        Ok(repo
+            .new_commit_as(who, who, message, tree, parents.iter().copied())?
+            .id)
+    })
 }
 
 /// A commit by the user (or by Arkaint, where nobody is configured) at the present time: gix keeps the time of when the repository was
@@ -141,7 +154,7 @@ pub(crate) fn commit_as_user(
     repo: &gix::Repository,
     message: &str,
     tree: Oid,
-    parents: Vec<Oid>,
+    parents: &[Oid],
 ) -> Result<Oid> {
     let mut repo = repo.clone();
     let stamp = gix::date::Time::now_utc().to_string();
@@ -152,5 +165,9 @@ pub(crate) fn commit_as_user(
         email: email.as_ref(),
         time: &stamp,
     };
-    Ok(repo.new_commit_as(who, who, message, tree, parents)?.id)
+    super::written(|| {
+        Ok(repo
+            .new_commit_as(who, who, message, tree, parents.iter().copied())?
+            .id)
+    })
 }

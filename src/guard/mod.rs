@@ -17,7 +17,7 @@ use crate::config::Infra;
 use crate::config::protected::{CONFIG_FILE, Protected};
 
 use crate::git::hardened::{Attributes, Hardened};
-use crate::git::{Oid, Worktree, oid_text, state};
+use crate::git::{self, Oid, Worktree, oid_text, state};
 
 pub(crate) use refs::Refs;
 
@@ -207,23 +207,25 @@ pub(crate) fn protected_changes(
 pub(crate) fn put_back(git: &Hardened<'_>, from: Oid, now: Oid, paths: &[Vec<u8>]) -> Result<Oid> {
     let repo = git.worktree().repo()?;
     let source = repo.find_tree(from)?;
-    let mut editor = repo.edit_tree(now)?;
-    // Removals first: a file may stand where a folder was.
-    for path in paths {
-        if source.lookup_entry(path.split(|b| *b == b'/'))?.is_none() {
-            editor.remove(gix::bstr::BStr::new(path))?;
+    let target = git::written(|| {
+        let mut editor = repo.edit_tree(now)?;
+        // Removals first: a file may stand where a folder was.
+        for path in paths {
+            if source.lookup_entry(path.split(|b| *b == b'/'))?.is_none() {
+                editor.remove(gix::bstr::BStr::new(path))?;
+            }
         }
-    }
-    for path in paths {
-        if let Some(entry) = source.lookup_entry(path.split(|b| *b == b'/'))? {
-            editor.upsert(
-                gix::bstr::BStr::new(path),
-                entry.mode().kind(),
-                entry.object_id(),
-            )?;
+        for path in paths {
+            if let Some(entry) = source.lookup_entry(path.split(|b| *b == b'/'))? {
+                editor.upsert(
+                    gix::bstr::BStr::new(path),
+                    entry.mode().kind(),
+                    entry.object_id(),
+                )?;
+            }
         }
-    }
-    let target = editor.write()?.detach();
+        Ok(editor.write()?.detach())
+    })?;
     git.call(Attributes::Raw, ["read-tree", "-m", "-u"])
         .args([now.to_string(), target.to_string()])
         .run()?;

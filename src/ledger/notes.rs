@@ -34,8 +34,8 @@ pub(crate) fn append(worktree: &Worktree, on: Oid, records: &[Record]) -> Result
 
 /// Writes `bytes` as a blob for a record to name. Nothing holds it until it is handed to [`append_keeping`].
 pub(crate) fn store(worktree: &Worktree, bytes: &[u8]) -> Result<Oid> {
-    let blob = worktree.repo()?.write_blob(bytes);
-    Ok(blob.context("writing to the ledger")?.detach())
+    let repo = worktree.repo()?;
+    git::written(|| Ok(repo.write_blob(bytes)?.detach())).context("writing to the ledger")
 }
 
 /// The bytes of a blob that a record names; `None` when it is not here.
@@ -73,7 +73,7 @@ pub(super) fn until_moved<T>(what: &'static str, attempt: impl Fn() -> Result<T>
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut pause = Duration::from_millis(2);
     loop {
-        match attempt() {
+        match git::written(&attempt) {
             Err(error) if error.is::<Contended>() && Instant::now() < deadline => {
                 std::thread::sleep(record::jittered(pause));
                 pause = (pause * 2).min(Duration::from_millis(200));
@@ -91,10 +91,8 @@ pub(super) fn tree_at(repo: &gix::Repository, tip: Option<Oid>) -> Result<Oid> {
             .tree_id()
             .context("reading a notes ref")?
             .detach(),
-        None => repo
-            .write_object(gix::objs::Tree::empty())
-            .context("writing a notes ref")?
-            .detach(),
+        None => git::written(|| Ok(repo.write_object(gix::objs::Tree::empty())?.detach()))
+            .context("writing a notes ref")?,
     })
 }
 
@@ -138,7 +136,7 @@ fn try_append(repo: &gix::Repository, on: Oid, records: &[Record], kept: &[Oid])
             .join(", "),
         on.to_hex_with_len(12)
     );
-    let commit = git::commit_as_user(repo, &message, tree, tip.into_iter().collect())?;
+    let commit = git::commit_as_user(repo, &message, tree, tip.as_slice())?;
     let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
         PreviousValue::MustExistAndMatch(tip.into())
     });

@@ -33,7 +33,7 @@ pub(crate) fn put(worktree: &Worktree, on: Oid, text: &str) -> Result<()> {
             return Ok(());
         };
         let message = format!("arkaint: verdict on {}\n", on.to_hex_with_len(12));
-        let commit = git::commit_as_user(repo, &message, tree, tip.into_iter().collect())?;
+        let commit = git::commit_as_user(repo, &message, tree, tip.as_slice())?;
         let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
             PreviousValue::MustExistAndMatch(tip.into())
         });

@@ -323,7 +323,7 @@ fn copy(
         })?;
         if !did.is_empty() {
             let message = format!("arkaint: repair, {} notes\n", did.len());
-            let commit = git::commit_as_user(repo, &message, tree, tip.into_iter().collect())?;
+            let commit = git::commit_as_user(repo, &message, tree, tip.as_slice())?;
             let expected = tip.map_or(PreviousValue::MustNotExist, |tip| {
                 PreviousValue::MustExistAndMatch(tip.into())
             });

@@ -299,7 +299,7 @@ fn joined(
                 theirs
             } else {
                 let message = format!("arkaint: merge the {} of {}\n", book.short, ask.remote);
-                git::commit_as_user(repo, &message, union.tree, vec![tip, theirs])?
+                git::commit_as_user(repo, &message, union.tree, &[tip, theirs])?
             }
         }
         (Some(one), None) | (None, Some(one)) => one,

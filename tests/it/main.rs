@@ -37,6 +37,7 @@ mod install;
 mod layout;
 mod ledger;
 mod man;
+mod meanwhile;
 mod model;
 mod not_run;
 mod packet;
