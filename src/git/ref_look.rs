@@ -47,8 +47,8 @@ pub(crate) fn below<'r>(repo: &'r gix::Repository, prefix: &str) -> Result<Look<
     for turn in 0..LOOKS {
         if turn > 0 {
             std::thread::sleep(Duration::from_millis(u64::from(turn.min(10))));
-            refresh(repo);
         }
+        refresh(repo);
         let before = packed(repo);
         let (mut refs, mut broken) = (Vec::new(), Vec::new());
         let platform = repo.references().context("reading refs")?;
@@ -142,11 +142,14 @@ mod tests {
         repo.git(["pack-refs", "--all"]);
         let packed = std::fs::File::options().append(true).open(&file).unwrap();
         packed.set_modified(time).unwrap();
-        assert!(
-            find(worktree.repo().unwrap(), "refs/x/later")
-                .unwrap()
-                .is_some()
-        );
+        let look = below(worktree.repo().unwrap(), "refs/x/").unwrap();
+        assert_eq!(look.refs.len(), 1);
+        repo.git(["update-ref", "refs/x/last", "HEAD"]);
+        repo.git(["pack-refs", "--all"]);
+        let packed = std::fs::File::options().append(true).open(&file).unwrap();
+        packed.set_modified(time).unwrap();
+        let last = find(worktree.repo().unwrap(), "refs/x/last").unwrap();
+        assert!(last.is_some());
     }
 
     #[test]
