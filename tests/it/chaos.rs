@@ -174,9 +174,10 @@ impl World {
                 let name = rest.trim_start().split('(').next().unwrap();
                 let at = counted.entry((process, name)).or_default();
                 *at += 1;
-                // What we print, and what only reads.
-                let prints =
-                    call == OWN && (rest.starts_with("write(1,") || rest.starts_with("write(2,"));
+                // What we print, and what only reads. What git prints goes to us: no pipe is ever full or broken like a disk, and git does
+                // not look whether it was (write-or-die.c).
+                let prints = (call == OWN || set == FAILING)
+                    && (rest.starts_with("write(1,") || rest.starts_with("write(2,"));
                 let reads = prints
                     || line.contains("O_RDONLY")
                     || line.contains("execve(")
