@@ -177,7 +177,11 @@ fn probe() {
 fn a_signal_to_us_stops_the_child_politely_and_leaves_nothing() {
     for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1)] {
         let mark = Mark::new(&format!("interrupt{number}"));
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        // nohup(1) around the tests would have the hangup ignored.
+        let mut command = Command::new("env");
+        command
+            .arg("--default-signal=HUP,INT,TERM")
+            .arg(std::env::current_exe().unwrap());
         command.env("MARK", mark.0.strip_prefix("MARK=").unwrap());
         let script = format!(
             "{ESCAPES} trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
