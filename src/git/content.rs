@@ -113,7 +113,7 @@ pub(crate) fn stage(
         anyhow::Ok(config.boolean("core.splitIndex").unwrap_or(false))
     };
     let no_checksum = trees == Trees::Here && linked.plain && !splits()?;
-    let add = |pathspecs: &[OsString]| {
+    let once = |pathspecs: &[OsString]| {
         let plain = &["-c", "advice.addEmbeddedRepo=false", "add", "-A"][..];
         let quick = &[&["-c", "index.skipHash=true"], plain].concat()[..];
         git(if no_checksum { quick } else { plain })
@@ -126,6 +126,16 @@ pub(crate) fn stage(
             .args(pathspecs)
             .env("GIT_LITERAL_PATHSPECS", "0")
             .output()
+    };
+    let add = |pathspecs: &[OsString]| {
+        let mut out = once(pathspecs)?;
+        for _ in 0..4 {
+            if !super::written::lost_a_folder(&out.stderr) {
+                break;
+            }
+            out = once(pathspecs)?;
+        }
+        anyhow::Ok(out)
     };
     let mut nested = Vec::new();
     let mut out = add(&pathspecs)?;

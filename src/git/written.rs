@@ -36,6 +36,14 @@ fn has_vanished(error: &anyhow::Error) -> bool {
     by_gix || error.chain().any(by_io)
 }
 
+/// Says git's `add` so? It writes objects in a folder apart first and then brings them to where they belong, as gix does.
+pub(super) fn lost_a_folder(words: &str) -> bool {
+    words.lines().any(|line| {
+        let is_object = line.contains("unable to write file") && line.contains("/objects/");
+        is_object && line.ends_with("No such file or directory")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -63,6 +71,18 @@ mod tests {
         assert_eq!(written(write).unwrap().to_string(), id.trim());
         assert_eq!(tries.get(), 3);
         repo.git(["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn only_the_words_of_a_lost_folder_are_taken_for_it() {
+        let lost = "error: unable to write file /r/.git/objects/35/874b3e: No such file or directory\nfatal: x";
+        assert!(lost_a_folder(lost));
+        assert!(!lost_a_folder(
+            &lost.replace("No such file or directory", "Permission denied")
+        ));
+        assert!(!lost_a_folder(
+            "error: unable to write file a: No such file or directory"
+        ));
     }
 
     #[test]
