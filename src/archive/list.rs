@@ -25,11 +25,7 @@ pub(crate) struct Archive {
 pub(crate) fn all(worktree: &Worktree) -> Result<Vec<Archive>> {
     let repo = worktree.repo()?;
     let mut found = Vec::new();
-    let look = git::refs_below(repo, REFS)?;
-    if let Some(why) = look.broken.first() {
-        anyhow::bail!("reading an archive ref: {why}");
-    }
-    for reference in look.refs {
+    for reference in git::refs_below(repo, REFS)?.whole()? {
         let Some(commit) = reference.target().try_id().map(gix::oid::to_owned) else {
             continue;
         };

@@ -18,6 +18,19 @@ pub(crate) struct Look<'r> {
     pub broken: Vec<String>,
 }
 
+impl<'r> Look<'r> {
+    /// All of them.
+    ///
+    /// # Errors
+    /// Where one is broken: why.
+    pub(crate) fn whole(self) -> Result<Vec<gix::Reference<'r>>> {
+        match self.broken.first() {
+            None => Ok(self.refs),
+            Some(why) => anyhow::bail!("reading refs: {why}"),
+        }
+    }
+}
+
 /// The ref of that full name; `None` where there is none.
 ///
 /// # Errors
@@ -162,6 +175,11 @@ mod tests {
         let opened = worktree.repo().unwrap();
         let look = below(opened, "refs/x/").unwrap();
         assert_eq!((look.refs.len(), look.broken.len()), (1, 1));
+        let why = look.whole().unwrap_err().to_string();
+        assert!(
+            why.starts_with("reading refs: ") && why.contains("odd"),
+            "{why}"
+        );
         assert!(find(opened, "refs/x/none").unwrap().is_none());
         assert!(below(opened, "refs/none/").unwrap().refs.is_empty());
         assert!(find(opened, "refs/x/odd").is_err());

@@ -74,24 +74,25 @@ fn clear(common_dir: &Path, name: &str, to: &str) -> Result<()> {
         locks.push(common_dir.join("packed-refs.lock"));
     }
     for lock in locks {
-        let Ok(held) = fs::read_to_string(&lock) else {
-            continue;
-        };
-        let held = held.trim_end();
-        let is_ours = to == "-" || held.is_empty() || held == to;
         // git closes its own at once and holds them by their names alone; those by which it packs a ref are empty.
         let until = Instant::now() + A_MOMENT;
-        while is_ours && lock.exists() {
+        while is_of_that_edit(&lock, to) && Instant::now() < until {
             if leftover::is_dead_in(None, common_dir, &lock) {
                 super::state::remove(&lock)?;
-            } else if Instant::now() > until {
-                break;
             } else {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
     }
     Ok(())
+}
+
+/// Is this a lock that an edit to `to` may have left? Another may stand there at every look.
+fn is_of_that_edit(lock: &Path, to: &str) -> bool {
+    fs::read_to_string(lock).is_ok_and(|held| {
+        let held = held.trim_end();
+        to == "-" || held.is_empty() || held == to
+    })
 }
 
 #[cfg(test)]

@@ -101,11 +101,7 @@ impl Worktree {
     /// Every direct ref below `prefix` (`refs/x/`), by full name.
     pub(crate) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
         let mut found = Vec::new();
-        let look = super::refs_below(self.repo()?, prefix)?;
-        if let Some(why) = look.broken.first() {
-            anyhow::bail!("reading {prefix}: {why}");
-        }
-        for reference in look.refs {
+        for reference in super::refs_below(self.repo()?, prefix)?.whole()? {
             if let Some(id) = reference.target().try_id() {
                 found.push((reference.name().as_bstr().to_string(), id.to_owned()));
             }

@@ -1,10 +1,12 @@
-//! Objects written by gix while another git packs: that one removes the folder of loose objects that became empty, at times just after gix
-//! made it and before it puts the object there. (git itself makes its temporary file in that folder, which then is not empty.)
+//! Objects written while another git packs: that one removes a folder of loose objects that became empty, at times just after gix made it and
+//! before it puts the object there. git's own `add` brings objects to their folders in the same two steps.
 
 use std::io;
 
 use anyhow::Result;
 use gix::error::Class;
+
+use super::Contended;
 
 /// More than chance can want.
 const TRIES: u32 = 10;
@@ -24,6 +26,10 @@ pub(crate) fn written<T>(write: impl Fn() -> Result<T>) -> Result<T> {
 }
 
 fn has_vanished(error: &anyhow::Error) -> bool {
+    // A ref that was not found is another's step, and waiting for that is not for here.
+    if error.is::<Contended>() {
+        return false;
+    }
     // gix keeps the kinds of its causes, not their types.
     let by_gix = error
         .downcast_ref::<gix::Error>()
@@ -36,7 +42,7 @@ fn has_vanished(error: &anyhow::Error) -> bool {
     by_gix || error.chain().any(by_io)
 }
 
-/// Says git's `add` so? It writes objects in a folder apart first and then brings them to where they belong, as gix does.
+/// Are these the words of a git that lost a folder so?
 pub(super) fn lost_a_folder(words: &str) -> bool {
     words.lines().any(|line| {
         let is_object = line.contains("unable to write file") && line.contains("/objects/");
@@ -88,16 +94,21 @@ mod tests {
     #[test]
     fn what_stays_and_what_is_another_error_is_told() {
         let tries = Cell::new(0);
-        let fails = |kind: io::ErrorKind| {
+        let fails = |error: &dyn Fn() -> anyhow::Error| {
             tries.set(0);
             let _ = written(|| -> Result<()> {
                 tries.set(tries.get() + 1);
-                Err(io::Error::from(kind).into())
+                Err(error())
             })
             .unwrap_err();
             tries.get()
         };
-        assert_eq!(fails(io::ErrorKind::NotFound), TRIES);
-        assert_eq!(fails(io::ErrorKind::PermissionDenied), 1);
+        let gone = || anyhow::Error::from(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(fails(&gone), TRIES);
+        assert_eq!(fails(&|| gone().context(Contended("x".to_owned()))), 1);
+        assert_eq!(
+            fails(&|| io::Error::from(io::ErrorKind::PermissionDenied).into()),
+            1
+        );
     }
 }

@@ -105,11 +105,7 @@ fn tips(worktree: &Worktree) -> Result<Vec<Oid>> {
     let repo = worktree.repo()?;
     let mut tips = Vec::new();
     for below in ["refs/heads/", "refs/remotes/", "refs/tags/"] {
-        let look = git::refs_below(repo, below)?;
-        if let Some(why) = look.broken.first() {
-            anyhow::bail!("reading refs: {why}");
-        }
-        for mut reference in look.refs {
+        for mut reference in git::refs_below(repo, below)?.whole()? {
             // A ref that leads nowhere, or to no commit, reaches none.
             if let Ok(id) = reference.peel_to_id()
                 && repo
